@@ -1,0 +1,1 @@
+//! The front door of the checkers, and the algorithms behind it.

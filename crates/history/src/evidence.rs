@@ -1,0 +1,215 @@
+//! What shows that a verdict is right: linearizations and violations, in terms of a log's own operations.
+//!
+//! Invariant: evidence names operations by their number in the log (calls counted from 0, failed ones left out), never
+//! by a number inside a part, so that it can be checked against the log by somebody who knows nothing of the parts.
+//! Each kind of violation is a sufficient reason by itself; its documentation says why.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{OpId, Value};
+
+/// Which of several independent objects.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Part {
+    /// The object's name, empty where the log names none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub object: String,
+    /// The key (of a map, of a register per key) or the element (of a set), nil where there is none.
+    #[serde(default, skip_serializing_if = "Value::is_nil")]
+    pub key: Value,
+}
+
+/// An order of one part's operations that the specification accepts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Linearization {
+    /// Which object it is about.
+    #[serde(flatten)]
+    pub part: Part,
+    /// All complete operations and those pending ones that took effect, in the order in which they did.
+    pub order: Vec<OpId>,
+    /// The results given to the pending operations among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<(OpId, Value)>,
+}
+
+/// The insertion and the removal of one value of a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stay {
+    /// The operation that put the value in.
+    pub insert: OpId,
+    /// The operation that took it out; `None` when nothing ever did, nor could have (no removal of that collection is
+    /// pending).
+    pub remove: Option<OpId>,
+}
+
+/// Why one part has no linearization.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Violation {
+    /// A value came out (or was read, or seen) that no operation put in, and that was not there initially.
+    ThinAir {
+        /// The operation that returned the value.
+        operation: OpId,
+    },
+    /// Two operations took out the same value, which was put in once.
+    RemovedTwice {
+        /// The one insertion.
+        insert: OpId,
+        /// One removal.
+        first: OpId,
+        /// The other.
+        second: OpId,
+    },
+    /// An operation returned a value (or saw it present) and ended before the only operation that put it in was called.
+    TooEarly {
+        /// The operation that returned the value.
+        operation: OpId,
+        /// The operation that put it in.
+        insert: OpId,
+    },
+    /// An operation saw a value present, though it was called after the only removal of the value had returned.
+    TooLate {
+        /// The operation that saw the value.
+        operation: OpId,
+        /// The operation that had taken it out.
+        remove: OpId,
+    },
+    /// A queue let a later value overtake an earlier one: `first` was wholly inserted before `second` was, and `second`
+    /// wholly removed before `first` (if `first` was removed at all).
+    Overtaken {
+        /// The value that came first and left last.
+        first: Stay,
+        /// The value that came last and left first. It has a removal.
+        second: Stay,
+    },
+    /// A collection answered "empty" although at each moment of that operation some value was certainly inside: the
+    /// spans from the return of `insert` to the call of `remove` together cover it.
+    NotEmpty {
+        /// The operation that answered "empty".
+        operation: OpId,
+        /// Values whose certain presence covers it, in order of time, each overlapping the next.
+        inside: Vec<Stay>,
+    },
+    /// A priority queue gave out a value although at each moment of that operation a value of higher priority was
+    /// certainly inside.
+    Outranked {
+        /// The removal.
+        operation: OpId,
+        /// The insertion of what it removed.
+        insert: OpId,
+        /// Values of higher priority whose certain presence covers the removal (from the call of `insert` on, if that is
+        /// later than the call of the removal).
+        inside: Vec<Stay>,
+    },
+    /// A stack's values hold each other up: the first of them to be pushed must be pushed, and popped if it is popped at
+    /// all, while none of the others is inside; but for each of them, at each moment of its push or at each moment
+    /// of its pop, one of the others was certainly inside.
+    Entangled {
+        /// The values.
+        stays: Vec<Stay>,
+    },
+    /// An operation did not see a value that was certainly present: `before` had ended, having put the value in or seen
+    /// it, when it was called, and `after`, which saw or removed the value, was called after it had returned.
+    Missed {
+        /// The operation that answered that the value is absent.
+        operation: OpId,
+        /// The one insertion of the value.
+        insert: OpId,
+        /// The insertion itself or an operation that saw the value.
+        before: OpId,
+        /// The one removal of the value or an operation that saw it; `None` when the value is never removed.
+        after: Option<OpId>,
+    },
+    /// A register held two values at once. Each was written once. The first value was seen (or written) by `first`, which
+    /// ended before `last`, which also saw (or wrote) it, was called: the register held it all that time. Either the
+    /// second value too was held from the end of `other_first` to the call of `other_last` and the two spans
+    /// overlap, or `other_first` ended before `last` was called and `other_last` was called after `first` had ended.
+    Crossed {
+        /// The operation of the first value that ended first; `None` for the initial value, held from the start.
+        first: Option<OpId>,
+        /// The operation of the first value that was called last.
+        last: OpId,
+        /// The operation of the second value that ended first; `None` for the initial value.
+        other_first: Option<OpId>,
+        /// The operation of the second value that was called last.
+        other_last: OpId,
+    },
+    /// No order explains the first `events` events of the part (calls and returns counted in that part alone; what
+    /// returns later is pending in them), while one does without the last of them, the return of `operation`.
+    Unplaced {
+        /// The operation that could not be placed.
+        operation: OpId,
+        /// The length of the prefix.
+        events: u32,
+        /// A longest order that the specification accepts for what returned before.
+        partial: Vec<OpId>,
+    },
+    /// The history is stuck, and this pending operation need not have blocked: in no order of the operations that
+    /// returned does it block at the end.
+    NeedNotBlock {
+        /// The pending operation.
+        operation: OpId,
+    },
+}
+
+impl Violation {
+    /// The kind, as written in JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Violation::ThinAir { .. } => "thin-air",
+            Violation::RemovedTwice { .. } => "removed-twice",
+            Violation::TooEarly { .. } => "too-early",
+            Violation::TooLate { .. } => "too-late",
+            Violation::Overtaken { .. } => "overtaken",
+            Violation::NotEmpty { .. } => "not-empty",
+            Violation::Outranked { .. } => "outranked",
+            Violation::Entangled { .. } => "entangled",
+            Violation::Missed { .. } => "missed",
+            Violation::Crossed { .. } => "crossed",
+            Violation::Unplaced { .. } => "unplaced",
+            Violation::NeedNotBlock { .. } => "need-not-block",
+        }
+    }
+
+    /// The operations that matter, the one to blame first.
+    pub fn operations(&self) -> Vec<OpId> {
+        let stays = |stays: &[Stay]| -> Vec<OpId> {
+            stays.iter().flat_map(|stay| [Some(stay.insert), stay.remove]).flatten().collect()
+        };
+        let mut ops = match self {
+            Violation::ThinAir { operation } | Violation::NeedNotBlock { operation } => vec![*operation],
+            Violation::RemovedTwice { insert, first, second } => vec![*second, *first, *insert],
+            Violation::TooEarly { operation, insert } => vec![*operation, *insert],
+            Violation::TooLate { operation, remove } => vec![*operation, *remove],
+            Violation::Overtaken { first, second } => stays(&[*second, *first]),
+            Violation::NotEmpty { operation, inside } => [vec![*operation], stays(inside)].concat(),
+            Violation::Outranked { operation, insert, inside } => [vec![*operation, *insert], stays(inside)].concat(),
+            Violation::Entangled { stays: values } => stays(values),
+            Violation::Missed { operation, insert, before, after } => {
+                [Some(*operation), Some(*insert), Some(*before), *after].into_iter().flatten().collect()
+            }
+            Violation::Crossed { first, last, other_first, other_last } => {
+                [Some(*other_last), *other_first, *first, Some(*last)].into_iter().flatten().collect()
+            }
+            Violation::Unplaced { operation, .. } => vec![*operation],
+        };
+        let mut seen = Vec::new();
+        ops.retain(|op| {
+            let new = !seen.contains(op);
+            seen.push(*op);
+            new
+        });
+        ops
+    }
+}
+
+/// The part that has no linearization, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Which object it is about.
+    #[serde(flatten)]
+    pub part: Part,
+    /// Why.
+    pub violation: Violation,
+}

@@ -1,0 +1,1 @@
+//! File formats: every importer turns bytes into a [`Log`](crate::Log).

@@ -1,0 +1,1 @@
+//! Checks a certificate against a log with small code of its own.
