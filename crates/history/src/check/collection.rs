@@ -112,11 +112,11 @@ impl<O: Collected> Roles<'_, O> {
         let call = part.recorded(op);
         let Symbol(method) = call.method;
         if let Some(role) = self.known[method as usize] {
-            let plain = match (role, &call.argument, part.output(op)) {
-                (Role::Insert, Value::Int(_), None | Some(Value::Nil)) => true,
-                (Role::Remove, Value::Nil, None | Some(Value::Nil | Value::Int(_))) => true,
-                _ => false,
-            };
+            let plain = matches!(
+                (role, &call.argument, part.output(op)),
+                (Role::Insert, Value::Int(_), None | Some(Value::Nil))
+                    | (Role::Remove, Value::Nil, None | Some(Value::Nil | Value::Int(_)))
+            );
             if plain {
                 return Ok((role, &call.argument));
             }
@@ -198,11 +198,7 @@ pub(super) fn collect<'a, O: Collected>(
 }
 
 /// Makes spans of the values seen; answers the first violation that concerns one value alone.
-fn fill<'a>(
-    collection: &mut Collection<'a>,
-    seen: &[Seen<'a>],
-    part: &PartView<'_>,
-) -> Option<Violation> {
+fn fill<'a>(collection: &mut Collection<'a>, seen: &[Seen<'a>], part: &PartView<'_>) -> Option<Violation> {
     collection.spans.reserve(seen.len());
     collection.values.reserve(seen.len());
     for &Seen { value, insert, remove, again, repeated } in seen {

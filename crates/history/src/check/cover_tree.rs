@@ -205,15 +205,7 @@ impl Ranges {
         self.take_below(1, 0, self.leaves, end, gap, &mut taken);
     }
 
-    fn take_below(
-        &mut self,
-        node: usize,
-        start: usize,
-        len: usize,
-        end: usize,
-        gap: u32,
-        taken: &mut impl FnMut(u32),
-    ) {
+    fn take_below(&mut self, node: usize, start: usize, len: usize, end: usize, gap: u32, taken: &mut impl FnMut(u32)) {
         if start >= end || self.greatest[node] <= gap {
             return;
         }

@@ -11,7 +11,7 @@ use super::{Algorithm, Answer, Unfit, bag, priority_queue, queue, read, register
 use crate::evidence::{Failure, Linearization, Violation};
 use crate::object::priority_queue::{Direction, PriorityQueue};
 use crate::object::{Kind, Misuse, Object, ObjectVisitor};
-use crate::{Budget, End, History, Limit, Log, OpId, Spec, Value, Verdict};
+use crate::{Budget, End, History, Limit, Log, OpId, Value, Verdict};
 
 /// What a part came to.
 type PartVerdict = Verdict<Vec<Linearization>, Violation>;
@@ -299,12 +299,7 @@ impl SearchPart<'_, '_, '_> {
     }
 
     /// The order found, with results for the pending operations in it.
-    fn witness<O: Object>(
-        &self,
-        object: &O,
-        history: &History<O::Input, Value>,
-        path: Path<O>,
-    ) -> Linearization {
+    fn witness<O: Object>(&self, object: &O, history: &History<O::Input, Value>, path: Path<O>) -> Linearization {
         let mut order = Vec::with_capacity(path.len());
         let mut results = Vec::new();
         let mut before = object.initial();

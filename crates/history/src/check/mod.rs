@@ -122,3 +122,5 @@ fn read<O: Object>(object: &O, kind: Kind, log: &Log, op: OpId) -> Result<O::Inp
     }
     Ok(input)
 }
+#[cfg(test)]
+mod tests;

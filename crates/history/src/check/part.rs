@@ -159,10 +159,7 @@ impl<'a> PartView<'a> {
     }
 
     /// The part as a history of its own, its calls read by `read`.
-    pub fn history<I, E>(
-        &self,
-        mut read: impl FnMut(OpId, &Call) -> Result<I, E>,
-    ) -> Result<History<I, Value>, E> {
+    pub fn history<I, E>(&self, mut read: impl FnMut(OpId, &Call) -> Result<I, E>) -> Result<History<I, Value>, E> {
         let mut inputs = Vec::with_capacity(self.ops.len());
         for &op in self.ops {
             inputs.push(read(op, self.recorded(op))?);

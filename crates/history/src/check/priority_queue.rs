@@ -96,8 +96,7 @@ pub(super) fn descending(collection: &Collection<'_>, smallest_first: bool) -> V
     let mut order: Vec<u32> = (0..collection.spans.len() as u32).collect();
     let value = |i: &u32| collection.values[*i as usize];
     if collection.values.iter().all(|value| value.as_int().is_some()) {
-        let mut keyed: Vec<(i64, u32)> =
-            order.iter().map(|i| (value(i).as_int().expect("an integer"), *i)).collect();
+        let mut keyed: Vec<(i64, u32)> = order.iter().map(|i| (value(i).as_int().expect("an integer"), *i)).collect();
         keyed.sort_unstable();
         order = keyed.into_iter().map(|(_, i)| i).collect();
     } else {
@@ -108,4 +107,3 @@ pub(super) fn descending(collection: &Collection<'_>, smallest_first: bool) -> V
     }
     order
 }
-

@@ -77,8 +77,7 @@ fn windows(spans: &[Span], last_uncovered: &[u32]) -> Vec<Window> {
         .iter()
         .map(|span| {
             let (insert_first, insert_last) = span.insertion();
-            let (remove_first, remove_last) =
-                if span.is_removed() { span.removal() } else { (events, NEVER) };
+            let (remove_first, remove_last) = if span.is_removed() { span.removal() } else { (events, NEVER) };
             let before = match remove_first {
                 0 => NEVER,
                 gap => last_uncovered[gap.min(events) as usize - 1],

@@ -75,13 +75,8 @@ pub(super) fn last_uncovered(spans: &[Span], events: u32) -> Vec<u32> {
 
 /// The fewest spans that together are certainly inside in every gap of `first..=last`, in order of time. `None` when
 /// some gap is not covered. O(n log n).
-pub(super) fn cover<'a>(
-    spans: impl Iterator<Item = &'a Span>,
-    first: u32,
-    last: u32,
-) -> Option<Vec<Stay>> {
-    let mut spans: Vec<&Span> =
-        spans.filter(|span| span.is_certain() && span.ir <= last && span.rc > first).collect();
+pub(super) fn cover<'a>(spans: impl Iterator<Item = &'a Span>, first: u32, last: u32) -> Option<Vec<Stay>> {
+    let mut spans: Vec<&Span> = spans.filter(|span| span.is_certain() && span.ir <= last && span.rc > first).collect();
     spans.sort_unstable_by_key(|span| span.ir);
     let mut chain = Vec::new();
     let mut spans = spans.into_iter().peekable();

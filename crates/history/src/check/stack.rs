@@ -266,9 +266,10 @@ fn minimise(mut spans: Vec<Span>) -> Vec<Stay> {
 /// Peels by the definition.
 fn peel_slowly(spans: &mut Vec<Span>) {
     let covered = |spans: &[Span], (first, last)| cover(spans.iter(), first, last).is_some();
-    while let Some(bottom) = spans.iter().position(|span| {
-        !covered(spans, span.insertion()) && !(span.is_removed() && covered(spans, span.removal()))
-    }) {
+    let stuck = |spans: &[Span], span: &Span| {
+        covered(spans, span.insertion()) || span.is_removed() && covered(spans, span.removal())
+    };
+    while let Some(bottom) = spans.iter().position(|span| !stuck(spans, span)) {
         spans.swap_remove(bottom);
     }
 }
