@@ -210,12 +210,8 @@ impl Violation {
             }
             Violation::Unplaced { operation, .. } => vec![*operation],
         };
-        let mut seen = Vec::new();
-        ops.retain(|op| {
-            let new = !seen.contains(op);
-            seen.push(*op);
-            new
-        });
+        let mut seen = std::collections::HashSet::new();
+        ops.retain(|op| seen.insert(*op));
         ops
     }
 }

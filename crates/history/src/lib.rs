@@ -11,6 +11,7 @@ pub mod certificate;
 pub mod check;
 pub mod evidence;
 pub mod format;
+pub mod generate;
 mod history;
 mod log;
 pub mod object;
