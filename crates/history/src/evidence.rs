@@ -25,15 +25,13 @@ pub struct Linearization {
     /// Which object it is about.
     #[serde(flatten)]
     pub part: Part,
-    /// All complete operations and those pending ones that took effect, in the order in which they did.
+    /// All complete operations and those pending ones that took effect, in the order in which they did. In a stuck history
+    /// nothing pending takes effect; there the last one is pending and blocks after all the others, and each pending
+    /// operation has a linearization of its own.
     pub order: Vec<OpId>,
     /// The results given to the pending operations among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<(OpId, Value)>,
-    /// In a stuck history: the pending operation, not among the others, that blocks after all of them. There is one
-    /// linearization for each pending operation then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub blocks: Option<OpId>,
 }
 
 /// The insertion and the removal of one value of a collection.
@@ -146,12 +144,13 @@ pub enum Violation {
         operation: OpId,
         /// The length of the prefix.
         events: u32,
-        /// Whether it is the shortest; `false` when a limit was reached before that was known, and then the prefix is the
-        /// whole part and `operation` only the one at which the search got stuck.
-        #[serde(default = "yes", skip_serializing_if = "is_yes")]
-        shortest: bool,
         /// A longest order that the specification accepts for what returned before.
         partial: Vec<OpId>,
+    },
+    /// No order explains the part. Its shortest prefix that has none is not known: a limit was reached before it was found.
+    Unordered {
+        /// The operation whose return no order of the whole part could get past.
+        operation: OpId,
     },
     /// The history is stuck, and this pending operation need not have blocked: in no order of the operations that
     /// returned does it block at the end.
@@ -159,14 +158,6 @@ pub enum Violation {
         /// The pending operation.
         operation: OpId,
     },
-}
-
-fn yes() -> bool {
-    true
-}
-
-fn is_yes(shortest: &bool) -> bool {
-    *shortest
 }
 
 impl Violation {
@@ -184,6 +175,7 @@ impl Violation {
             Violation::Missed { .. } => "missed",
             Violation::Crossed { .. } => "crossed",
             Violation::Unplaced { .. } => "unplaced",
+            Violation::Unordered { .. } => "unordered",
             Violation::NeedNotBlock { .. } => "need-not-block",
         }
     }
@@ -208,7 +200,7 @@ impl Violation {
             Violation::Crossed { first, last, other_first, other_last } => {
                 [Some(*other_last), *other_first, *first, Some(*last)].into_iter().flatten().collect()
             }
-            Violation::Unplaced { operation, .. } => vec![*operation],
+            Violation::Unplaced { operation, .. } | Violation::Unordered { operation } => vec![*operation],
         };
         let mut seen = std::collections::HashSet::new();
         ops.retain(|op| seen.insert(*op));

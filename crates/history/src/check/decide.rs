@@ -206,7 +206,7 @@ fn unfit_initial(misuse: Misuse) -> Unfit {
 fn plain(part: &PartView<'_>, order: Vec<OpId>) -> Linearization {
     let pending = order.iter().filter(|&&op| part.output(op).is_none());
     let results = pending.map(|&op| (op, Value::Nil)).collect();
-    Linearization { part: part.name(), order, results, blocks: None }
+    Linearization { part: part.name(), order, results }
 }
 
 /// Makes an object and does nothing with it: that shows whether the initial value fits.
@@ -255,16 +255,15 @@ impl SearchPart<'_, '_, '_> {
                 return Err(limit);
             }
         };
-        let (operation, partial) = (stuck.operation, stuck.partial.clone());
-        let explained = shortest_failing_prefix(object, history, stuck, self.checker.budget);
-        let shortest = explained.is_ok();
-        let whole = Explained { operation, events: history.marks().len() as u32, partial };
-        let Explained { operation, events, partial } = explained.unwrap_or(whole);
-        Ok(Verdict::Fail(Violation::Unplaced {
-            operation: self.part.ops[operation.0 as usize],
-            events,
-            shortest,
-            partial: partial.into_iter().map(|op| self.part.ops[op.0 as usize]).collect(),
+        let global = |op: OpId| self.part.ops[op.0 as usize];
+        let operation = global(stuck.operation);
+        Ok(Verdict::Fail(match shortest_failing_prefix(object, history, stuck, self.checker.budget) {
+            Ok(Explained { operation, events, partial }) => Violation::Unplaced {
+                operation: global(operation),
+                events,
+                partial: partial.into_iter().map(global).collect(),
+            },
+            Err(_) => Violation::Unordered { operation },
         }))
     }
 
@@ -283,7 +282,7 @@ impl SearchPart<'_, '_, '_> {
             match found.verdict {
                 Verdict::Pass(path) => {
                     let mut witness = self.witness(object, history, path);
-                    witness.blocks = Some(self.part.ops[op]);
+                    witness.order.push(self.part.ops[op]);
                     linearizations.push(witness);
                 }
                 Verdict::Fail(_) => {
@@ -312,7 +311,7 @@ impl SearchPart<'_, '_, '_> {
             }
             before = after;
         }
-        Linearization { part: self.part.name(), order, results, blocks: None }
+        Linearization { part: self.part.name(), order, results }
     }
 }
 

@@ -101,22 +101,22 @@ where
     let first = history.operation(stuck.operation).end();
     let (mut low, mut high) = (returns.partition_point(|&at| at < first), returns.len() - 1);
     // The prefix up to returns[high] fails; none before returns[low] does. The first guess is nearly always right.
-    let mut partial = stuck.partial;
+    let mut partial = if low == high { Some(stuck.partial) } else { None };
     let mut guess = low;
-    while low < high {
+    while partial.is_none() || low < high {
         let prefix = history.prefix(returns[guess] as usize + 1);
         match search(spec, &prefix, &Goal::Linearization, budget).verdict {
             Verdict::Pass(_) => low = guess + 1,
             Verdict::Fail(stuck) => {
                 high = guess;
-                partial = stuck.partial;
+                partial = Some(stuck.partial);
             }
             Verdict::Unknown(limit) => return Err(limit),
         }
         guess = low + (high - low) / 2;
     }
     let at = returns[high];
-    Ok(Explained { operation: marks[at as usize].op(), events: at + 1, partial })
+    Ok(Explained { operation: marks[at as usize].op(), events: at + 1, partial: partial.unwrap_or_default() })
 }
 
 /// The end of the list of events.

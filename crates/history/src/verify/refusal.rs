@@ -167,6 +167,8 @@ pub enum Refusal {
     },
     /// An order explains the events that none is said to explain.
     Explained(OpId),
+    /// Some order explains the part that is said to have none.
+    Ordered,
     /// Already the return of this operation cannot be explained, so the prefix is not the shortest.
     FailsEarlier(OpId),
     /// The history is not stuck.
@@ -295,6 +297,7 @@ impl Refusal {
             OtherPrefix { claimed, found } => {
                 write!(f, "there are {found} events up to the return, not {claimed}")
             }
+            Ordered => write!(f, "an order explains the part"),
             Explained(op) => write!(f, "an order explains the history up to the return of operation {}", op.0),
             FailsEarlier(op) => {
                 write!(f, "already the return of operation {} cannot be explained: the prefix is too long", op.0)

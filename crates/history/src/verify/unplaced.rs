@@ -68,6 +68,23 @@ fn check_partial(
     Ok(check_precedence(partial, span)?)
 }
 
+/// Checks that no order explains the part.
+pub(super) fn check_unordered(members: &Members<'_>) -> Result<(), Stop> {
+    let reading = members.reading;
+    let mut moves = Vec::new();
+    for &op in &members.ops {
+        let step = reading.operation(op)?;
+        if step.ret.is_some() || !reading.is_stuck() {
+            let ret = step.ret.as_ref().map(|ret| (ret.at, &ret.output));
+            moves.push(Move { action: reading.action(op), call: step.call, ret });
+        }
+    }
+    match explore(&reading.start, &moves, reading.budget)? {
+        Explored::Orders(_) => Err(Refusal::Ordered.into()),
+        Explored::NoOrder(_) => Ok(()),
+    }
+}
+
 /// Checks that a pending operation of a stuck history blocks after no order of what returned.
 pub(super) fn check_need_not_block(members: &Members<'_>, operation: OpId) -> Result<(), Stop> {
     let reading = members.reading;
