@@ -19,11 +19,18 @@ pub struct Part {
     pub key: Value,
 }
 
+impl Part {
+    /// Whether the log is about one object without a name or key.
+    pub fn is_only(&self) -> bool {
+        *self == Part::default()
+    }
+}
+
 /// An order of one part's operations that the specification accepts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Linearization {
     /// Which object it is about.
-    #[serde(flatten)]
+    #[serde(default, skip_serializing_if = "Part::is_only")]
     pub part: Part,
     /// All complete operations and those pending ones that took effect, in the order in which they did. In a stuck history
     /// nothing pending takes effect; there the last one is pending and blocks after all the others, and each pending
@@ -144,7 +151,7 @@ pub enum Violation {
         operation: OpId,
         /// The length of the prefix.
         events: u32,
-        /// A longest order that the specification accepts for what returned before.
+        /// An order that the specification accepts for the events before that return.
         partial: Vec<OpId>,
     },
     /// No order explains the part. Its shortest prefix that has none is not known: a limit was reached before it was found.
@@ -212,7 +219,7 @@ impl Violation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// Which object it is about.
-    #[serde(flatten)]
+    #[serde(default, skip_serializing_if = "Part::is_only")]
     pub part: Part,
     /// Why.
     pub violation: Violation,

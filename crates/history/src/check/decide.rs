@@ -80,7 +80,7 @@ impl Checker<'_> {
             return Ok(Verdict::Unknown(limit));
         }
         if part.log.history.end() == End::Stuck {
-            return self.search(part);
+            return if self.kind == Kind::Set { self.set_by_value(part) } else { self.search(part) };
         }
         match self.kind {
             Kind::Queue => self.collection(part, &crate::object::queue::Queue, Algorithm::Queue, queue::linearize),
@@ -256,7 +256,7 @@ impl SearchPart<'_, '_, '_> {
             }
         };
         let global = |op: OpId| self.part.ops[op.0 as usize];
-        let operation = global(stuck.operation);
+        let operation = global(stuck.0);
         Ok(Verdict::Fail(match shortest_failing_prefix(object, history, stuck, self.checker.budget) {
             Ok(Explained { operation, events, partial }) => Violation::Unplaced {
                 operation: global(operation),

@@ -169,8 +169,6 @@ pub enum Refusal {
     Explained(OpId),
     /// Some order explains the part that is said to have none.
     Ordered,
-    /// Already the return of this operation cannot be explained, so the prefix is not the shortest.
-    FailsEarlier(OpId),
     /// The history is not stuck.
     NotStuck,
     /// The operation has returned, so it did not block.
@@ -299,9 +297,6 @@ impl Refusal {
             }
             Ordered => write!(f, "an order explains the part"),
             Explained(op) => write!(f, "an order explains the history up to the return of operation {}", op.0),
-            FailsEarlier(op) => {
-                write!(f, "already the return of operation {} cannot be explained: the prefix is too long", op.0)
-            }
             NotStuck => f.write_str("the history is not stuck"),
             NotPending(op) => write!(f, "operation {} has returned", op.0),
             MayBlock(op) => write!(f, "some order leaves operation {} blocked", op.0),
