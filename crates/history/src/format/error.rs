@@ -98,6 +98,8 @@ pub enum Reason {
     Json(String),
     /// A header of a version that this program does not know.
     Version(u64),
+    /// A line that has none of the fields that make an event.
+    NoEvent,
     /// A field that an event of that kind needs.
     MissingField(&'static str),
     /// A field that an event of that kind does not have.
@@ -192,6 +194,9 @@ impl fmt::Display for Reason {
             Reason::Version(version) => {
                 write!(f, "version {version} of the format is not known, expected version 1; use a newer selvedge")
             }
+            Reason::NoEvent => {
+                f.write_str("expected one of the fields `call`, `return`, `fail`, `unknown`, `end` or `selvedge`")
+            }
             Reason::MissingField(field) => write!(f, "the field `{field}` is missing"),
             Reason::StrayField { field, event } => write!(f, "the field `{field}` does not belong to {event}"),
             Reason::RepeatedField(field) => write!(f, "the field `{field}` occurs twice"),
@@ -199,12 +204,17 @@ impl fmt::Display for Reason {
             Reason::AfterEnd => f.write_str("text after the end of the history, expected nothing more"),
             Reason::Nesting => f.write_str("lists nested too deeply, expected a value of at most a few levels"),
             Reason::NotAnInteger(number) => {
-                write!(f, "`{number}` is not an integer; values are integers, texts, truth values or lists: write it as a text")
+                write!(
+                    f,
+                    "`{number}` is not an integer; values are integers, texts, truth values or lists: write it as a text"
+                )
             }
             Reason::OutOfRange(number) => {
                 write!(f, "the number {number} does not fit in a signed 64-bit integer; write it as a text")
             }
-            Reason::MapValue => f.write_str("a map cannot be a value, expected an integer, a text, a truth value or a list"),
+            Reason::MapValue => {
+                f.write_str("a map cannot be a value, expected an integer, a text, a truth value or a list")
+            }
             Reason::UnknownMethod(method) => write!(
                 f,
                 "`{method}` is not a method whose value is known to be an argument (enq, push, insert, add, write, ...) or \
