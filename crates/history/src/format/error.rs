@@ -98,6 +98,8 @@ pub enum Reason {
     Json(String),
     /// A header of a version that this program does not know.
     Version(u64),
+    /// A line that has none of the fields that make an event.
+    NoEvent,
     /// A field that an event of that kind needs.
     MissingField(&'static str),
     /// A field that an event of that kind does not have.
@@ -191,6 +193,9 @@ impl fmt::Display for Reason {
             Reason::Json(message) => f.write_str(message),
             Reason::Version(version) => {
                 write!(f, "version {version} of the format is not known, expected version 1; use a newer selvedge")
+            }
+            Reason::NoEvent => {
+                f.write_str("expected one of the fields `call`, `return`, `fail`, `unknown`, `end` or `selvedge`")
             }
             Reason::MissingField(field) => write!(f, "the field `{field}` is missing"),
             Reason::StrayField { field, event } => write!(f, "the field `{field}` does not belong to {event}"),
