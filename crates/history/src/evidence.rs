@@ -30,6 +30,10 @@ pub struct Linearization {
     /// The results given to the pending operations among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<(OpId, Value)>,
+    /// In a stuck history: the pending operation, not among the others, that blocks after all of them. There is one
+    /// linearization for each pending operation then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<OpId>,
 }
 
 /// The insertion and the removal of one value of a collection.
@@ -142,6 +146,10 @@ pub enum Violation {
         operation: OpId,
         /// The length of the prefix.
         events: u32,
+        /// Whether it is the shortest; `false` when a limit was reached before that was known, and then the prefix is the
+        /// whole part and `operation` only the one at which the search got stuck.
+        #[serde(default = "yes", skip_serializing_if = "is_yes")]
+        shortest: bool,
         /// A longest order that the specification accepts for what returned before.
         partial: Vec<OpId>,
     },
@@ -151,6 +159,14 @@ pub enum Violation {
         /// The pending operation.
         operation: OpId,
     },
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(shortest: &bool) -> bool {
+    *shortest
 }
 
 impl Violation {

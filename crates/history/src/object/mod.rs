@@ -2,22 +2,51 @@
 //!
 //! One file an object. An object is a [`Spec`] over [`Value`] results that also says which method names it takes and
 //! which arguments and results fit them ([`Object`]). [`Kind`] is the closed list that the command line knows.
+//! Invariant: [`Object::admits`] stands before [`Spec::step`]; a specification may take it that a result has the right
+//! type, and where a log leaves a result out (nil) for a call that has one, every result fits.
 
 use std::fmt;
 
 use crate::{Spec, Value};
 
+pub mod bag;
+pub mod cas_register;
+pub mod counter;
+pub mod deque;
+mod infer;
+mod kind;
+pub mod map;
+mod method;
+pub mod multi_register;
+pub mod mutex;
+pub mod priority_queue;
 pub mod queue;
+pub mod register;
+pub mod rwlock;
+pub mod semaphore;
+pub mod set;
+pub mod stack;
+#[cfg(test)]
+mod tests;
+
+pub use infer::Ambiguous;
+pub use kind::{Kind, ObjectVisitor};
+pub use method::Method;
 
 /// A built-in specification that can read the calls of a log.
 pub trait Object: Spec<Output = Value> {
-    /// Reads a call. The error says what is wrong with the method or its argument.
+    /// The methods it has.
+    fn methods(&self) -> &'static [Method];
+
+    /// Reads a call. The error says what is wrong with the method or its argument. Upper and lower case, hyphens and
+    /// underscores make no difference in a method's name.
     fn input(&self, method: &str, argument: &Value) -> Result<Self::Input, Misuse>;
 
     /// Checks that `output` is a result that the call can have at all (its type, not its truth).
     fn admits(&self, input: &Self::Input, output: &Value) -> Result<(), Misuse>;
 
-    /// Pushes every result that the call may return in `state`: what a pending operation may have answered.
+    /// Pushes every result that the call may return in `state`: what a pending operation may have answered. Nothing is
+    /// pushed when it blocks. Where every value is possible, nil stands for all of them.
     fn answers(&self, state: &Self::State, input: &Self::Input, answers: &mut Vec<Value>);
 }
 
@@ -26,7 +55,7 @@ pub trait Object: Spec<Output = Value> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misuse {
     /// The object has no such method; the ones it has.
-    Method(&'static [&'static str]),
+    Method(&'static [Method]),
     /// The argument is not what the method takes.
     Argument {
         /// What the method takes, such as "a value" or "a list of two values".
@@ -41,20 +70,62 @@ pub enum Misuse {
         /// What was recorded.
         found: Value,
     },
+    /// The initial value is not one that the object can have.
+    Initial {
+        /// What it can start with.
+        expected: &'static str,
+        /// What was stated.
+        found: Value,
+    },
 }
 
 impl fmt::Display for Misuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Misuse::Method(methods) => write!(f, "the object has no such method; it has {}", methods.join(", ")),
-            Misuse::Argument { expected, found } => {
-                write!(f, "the argument should be {expected}, not {} ({found})", found.kind())
+        let (what, expected, found) = match self {
+            Misuse::Method(methods) => {
+                f.write_str("the object has no such method; it has ")?;
+                for (i, method) in methods.iter().enumerate() {
+                    let separator = if i > 0 { ", " } else { "" };
+                    write!(f, "{separator}{method}")?;
+                }
+                return Ok(());
             }
-            Misuse::Result { expected, found } => {
-                write!(f, "the result should be {expected}, not {} ({found})", found.kind())
-            }
-        }
+            Misuse::Argument { expected, found } => ("argument", expected, found),
+            Misuse::Result { expected, found } => ("result", expected, found),
+            Misuse::Initial { expected, found } => ("initial value", expected, found),
+        };
+        write!(f, "the {what} should be {expected}, not {}", found.kind())?;
+        if found.is_nil() { Ok(()) } else { write!(f, " ({})", Excerpt(found)) }
     }
 }
 
 impl std::error::Error for Misuse {}
+
+/// The beginning of a value: a line of an error message must stay one even for a text of a hundred megabytes.
+struct Excerpt<'a>(&'a Value);
+
+impl fmt::Display for Excerpt<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const CHARS_MAX: usize = 60;
+        let mut shown = Bounded { text: String::new(), left: CHARS_MAX };
+        let cut = fmt::write(&mut shown, format_args!("{}", self.0)).is_err();
+        f.write_str(&shown.text)?;
+        if cut { f.write_str("...") } else { Ok(()) }
+    }
+}
+
+/// Takes so many characters and then answers with an error, which stops whoever is writing.
+struct Bounded {
+    text: String,
+    left: usize,
+}
+
+impl fmt::Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for c in text.chars() {
+            self.left = self.left.checked_sub(1).ok_or(fmt::Error)?;
+            self.text.push(c);
+        }
+        Ok(())
+    }
+}

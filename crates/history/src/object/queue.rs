@@ -1,7 +1,10 @@
 //! First in, first out.
+//!
+//! Invariant: a state never holds nil, which is the answer of an empty queue.
 
 use std::collections::VecDeque;
 
+use super::method::{self, Method};
 use super::{Misuse, Object};
 use crate::{Spec, Value};
 
@@ -20,8 +23,11 @@ pub enum Input {
     Peek,
 }
 
-const METHODS: &[&str] =
-    &["enq (enqueue, add, offer, put, push, send)", "deq (dequeue, remove, poll, take, pop, recv)", "peek (front)"];
+const METHODS: &[Method] = &[
+    Method::new("enq", &["enqueue", "add", "offer", "put", "push", "send"]),
+    Method::new("deq", &["dequeue", "remove", "poll", "take", "pop", "recv", "receive"]),
+    Method::new("peek", &["front"]),
+];
 
 impl Spec for Queue {
     type State = VecDeque<Value>;
@@ -64,30 +70,22 @@ impl Spec for Queue {
 }
 
 impl Object for Queue {
+    fn methods(&self) -> &'static [Method] {
+        METHODS
+    }
+
     fn input(&self, method: &str, argument: &Value) -> Result<Input, Misuse> {
-        match method {
-            "enq" | "enqueue" | "add" | "offer" | "put" | "push" | "send" => match argument {
-                Value::Nil => Err(Misuse::Argument { expected: "a value", found: Value::Nil }),
-                value => Ok(Input::Enq(value.clone())),
-            },
-            "deq" | "dequeue" | "remove" | "poll" | "take" | "pop" | "recv" => match argument {
-                Value::Nil => Ok(Input::Deq),
-                found => Err(Misuse::Argument { expected: "nothing", found: found.clone() }),
-            },
-            "peek" | "front" => match argument {
-                Value::Nil => Ok(Input::Peek),
-                found => Err(Misuse::Argument { expected: "nothing", found: found.clone() }),
-            },
-            _ => Err(Misuse::Method(METHODS)),
+        match method::find(METHODS, method)? {
+            "enq" => method::value(argument).map(Input::Enq),
+            "deq" => method::nothing(argument, Input::Deq),
+            _ => method::nothing(argument, Input::Peek),
         }
     }
 
     fn admits(&self, input: &Input, output: &Value) -> Result<(), Misuse> {
         match input {
-            Input::Enq(_) if !output.is_nil() && *output != Value::Bool(true) => {
-                Err(Misuse::Result { expected: "nothing or true", found: output.clone() })
-            }
-            _ => Ok(()),
+            Input::Enq(_) => method::acknowledged(output),
+            Input::Deq | Input::Peek => Ok(()),
         }
     }
 

@@ -1,0 +1,221 @@
+//! Histories of Jepsen and Knossos in EDN: one map an event, `{:process 0, :type :invoke, :f :read, :value nil}`.
+//!
+//! The maps may be enclosed in one vector or list, and may span lines or share one. They are read one at a time, so
+//! memory holds one map (at most [`LINE_MAX`] bytes of it), never the file. Fields other than `:process`, `:type`,
+//! `:f`, `:key` and `:value` are skipped, and so are the events of processes that are no integers.
+
+use super::error::operation;
+use super::jepsen::{Event, Kind, record};
+use super::recognise::operation_format;
+use super::source::{LINE_MAX, Source};
+use super::{Format, ReadError, Reason};
+use crate::{Log, LogRecorder, Value};
+
+pub(super) mod syntax;
+
+use syntax::{Form, Parser, Stop};
+
+/// Reads a file of this format.
+pub(super) fn read(source: &mut Source<'_>) -> Result<Log, ReadError> {
+    let mut reader = Reader::default();
+    loop {
+        let mut parser = Parser::new(source.window(), source.ended());
+        let step = reader.step(&mut parser, source.line());
+        let length = parser.at();
+        match step {
+            Ok(true) => source.advance(length),
+            Ok(false) => break,
+            Err(Stop::More) if source.window().len() > LINE_MAX => {
+                return Err(ReadError::new(source.line(), None, Reason::FormTooLong));
+            }
+            Err(Stop::More) => source.fill()?,
+            Err(Stop::Fault(at, reason)) => return Err(reader.explain(source, at, reason)),
+        }
+    }
+    let (line, _) = source.position(0);
+    // A run in which only the nemesis did something is a history, of no operation.
+    if !reader.events {
+        let reason = if reader.content { Reason::NoOperation(Format::Edn) } else { Reason::Empty };
+        return Err(ReadError::new(line, None, reason));
+    }
+    reader.recorder.finish(None).map_err(|error| ReadError::new(line, None, Reason::Log(error)))
+}
+
+#[derive(Default)]
+struct Reader {
+    recorder: LogRecorder,
+    place: Place,
+    /// Whether there was anything but white space.
+    content: bool,
+    /// Whether there was an event, be it one that is skipped.
+    events: bool,
+}
+
+/// Where in the file the reader stands.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Place {
+    /// Before the first event.
+    #[default]
+    Beginning,
+    /// After an event that nothing encloses.
+    Open,
+    /// Inside of what this byte closes.
+    Enclosed(u8),
+    /// After what enclosed the events.
+    After,
+}
+
+impl Reader {
+    /// Reads what is blank, a bracket, or an event. False at the end of the file.
+    fn step(&mut self, parser: &mut Parser<'_>, line: u32) -> Result<bool, Stop> {
+        parser.blank(0)?;
+        if parser.at() > 0 {
+            return Ok(true);
+        }
+        let byte = parser.peek()?;
+        self.content |= byte.is_some();
+        match (byte, self.place) {
+            (None, Place::Enclosed(b']')) => Err(Stop::Fault(0, Reason::Truncated { expected: "the closing `]`" })),
+            (None, Place::Enclosed(_)) => Err(Stop::Fault(0, Reason::Truncated { expected: "the closing `)`" })),
+            (None, _) => return Ok(false),
+            (Some(_), Place::After) => Err(Stop::Fault(0, Reason::AfterEnd)),
+            (Some(b'['), Place::Beginning) => self.bracket(parser, Place::Enclosed(b']')),
+            (Some(b'('), Place::Beginning) => self.bracket(parser, Place::Enclosed(b')')),
+            (Some(byte), Place::Enclosed(close)) if byte == close => self.bracket(parser, Place::After),
+            (Some(b'{' | b'#'), _) => self.event(parser, line),
+            (Some(_), _) => Err(parser.expected(operation(Format::Edn))),
+        }?;
+        Ok(true)
+    }
+
+    fn bracket(&mut self, parser: &mut Parser<'_>, place: Place) -> Result<(), Stop> {
+        parser.bump();
+        self.place = place;
+        Ok(())
+    }
+
+    fn event(&mut self, parser: &mut Parser<'_>, line: u32) -> Result<(), Stop> {
+        while parser.peek()? == Some(b'#') {
+            parser.tag()?;
+            parser.blank(0)?;
+        }
+        let fields = Fields::parse(parser)?;
+        if self.place == Place::Beginning {
+            self.place = Place::Open;
+        }
+        let Some(process) = fields.process()? else {
+            self.events = true;
+            return Ok(());
+        };
+        let kind = fields.kind()?;
+        let f = match &fields.f {
+            Some(Form::Word(name)) => name,
+            Some(Form::Value(Value::Text(name))) => name.as_str(),
+            Some(_) => return Err(Stop::Fault(0, Reason::syntax("a keyword as :f, such as :read", "another value"))),
+            None => return Err(Stop::Fault(0, Reason::MissingField(":f"))),
+        };
+        let fault = |(at, reason)| Stop::Fault(at, reason);
+        let key = fields.key.map(Form::into_value).transpose().map_err(fault)?;
+        let value = fields.value.filter(|_| kind.has_value());
+        let value = value.map_or(Ok(Value::Nil), Form::into_value).map_err(fault)?;
+        record(&mut self.recorder, line, Event { process, kind, f, key, value })
+            .map_err(|fault| Stop::Fault(fault.at.unwrap_or(0), fault.reason))?;
+        self.events = true;
+        Ok(())
+    }
+
+    /// The error for a fault: what cannot be read may be a line of another format.
+    fn explain(&self, source: &Source<'_>, at: usize, reason: Reason) -> ReadError {
+        let malformed = matches!(reason, Reason::Syntax { .. } | Reason::MissingField(_) | Reason::Truncated { .. });
+        if malformed {
+            let end = memchr::memchr(b'\n', source.window()).unwrap_or(source.window().len());
+            let line = String::from_utf8_lossy(&source.window()[..end.min(1000)]);
+            let file = Format::Edn;
+            if let Some(other) = operation_format(&line).filter(|other| *other != file) {
+                let first = !self.events;
+                let reason = match first {
+                    true => Reason::OtherFormat { file, line: other },
+                    false => Reason::Mixed { file, line: other },
+                };
+                return ReadError::new(source.line(), None, reason);
+            }
+        }
+        let (line, column) = source.position(at);
+        ReadError::new(line, Some(column), reason)
+    }
+}
+
+/// The fields of an event, as they are written.
+#[derive(Default)]
+struct Fields<'a> {
+    process: Option<Form<'a>>,
+    kind: Option<Form<'a>>,
+    f: Option<Form<'a>>,
+    key: Option<Form<'a>>,
+    value: Option<Form<'a>>,
+}
+
+impl<'a> Fields<'a> {
+    fn parse(parser: &mut Parser<'a>) -> Result<Self, Stop> {
+        if parser.peek()? != Some(b'{') {
+            return Err(parser.expected(operation(Format::Edn)));
+        }
+        parser.bump();
+        let mut fields = Fields::default();
+        loop {
+            parser.blank(1)?;
+            let at = parser.at();
+            match parser.peek()? {
+                None => return Err(parser.cut_off("the end of a map")),
+                Some(b'}') => {
+                    parser.bump();
+                    return Ok(fields);
+                }
+                Some(b']' | b')') => return Err(parser.expected("a field or the end of a map")),
+                Some(_) => {}
+            }
+            let key = parser.form(1)?;
+            let value = parser.form(1)?;
+            let field = match key {
+                Form::Word("process") => &mut fields.process,
+                Form::Word("type") => &mut fields.kind,
+                Form::Word("f") => &mut fields.f,
+                Form::Word("key") => &mut fields.key,
+                Form::Word("value") => &mut fields.value,
+                _ => continue,
+            };
+            if field.replace(value).is_some() {
+                let Form::Word(name) = key else { continue };
+                return Err(Stop::Fault(at, Reason::RepeatedField(format!(":{name}"))));
+            }
+        }
+    }
+
+    /// The process, `None` for one that is no client, such as the nemesis.
+    fn process(&self) -> Result<Option<i64>, Stop> {
+        match &self.process {
+            None => Err(Stop::Fault(0, Reason::MissingField(":process"))),
+            Some(Form::Value(Value::Int(process))) => Ok(Some(*process)),
+            Some(Form::Word(_) | Form::Value(Value::Text(_) | Value::Nil)) => Ok(None),
+            Some(Form::Unfit(at, reason)) => Err(Stop::Fault(*at, reason.clone())),
+            Some(Form::Value(value)) => {
+                let found = value.to_string();
+                Err(Stop::Fault(0, Reason::syntax("an integer or a keyword as :process", &found)))
+            }
+        }
+    }
+
+    fn kind(&self) -> Result<Kind, Stop> {
+        let expected = ":invoke, :ok, :fail or :info as :type";
+        let found = match &self.kind {
+            None => return Err(Stop::Fault(0, Reason::MissingField(":type"))),
+            Some(Form::Word(name)) => (*name).to_owned(),
+            Some(Form::Value(value)) => value.to_string(),
+            Some(Form::Unfit(at, reason)) => return Err(Stop::Fault(*at, reason.clone())),
+        };
+        Kind::from_name(&found).ok_or_else(|| Stop::Fault(0, Reason::syntax(expected, &found)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

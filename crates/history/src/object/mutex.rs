@@ -1,0 +1,84 @@
+//! A lock that one may hold.
+//!
+//! It has no owner, as in Knossos: whoever releases a held lock frees it. Acquiring it while it is held blocks, and so does
+//! releasing it while it is free.
+
+use super::method::{self, Method};
+use super::{Misuse, Object};
+use crate::{Spec, Value};
+
+/// A mutex, free at first.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mutex;
+
+/// A call of a mutex.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Takes the lock once it is free.
+    Acquire,
+    /// Takes the lock if it is free, and answers whether it did.
+    TryAcquire,
+    /// Frees the lock.
+    Release,
+}
+
+const METHODS: &[Method] = &[
+    Method::new("acquire", &["lock"]),
+    Method::new("release", &["unlock"]),
+    Method::new("try_acquire", &["try_lock"]),
+];
+
+impl Spec for Mutex {
+    /// Whether it is held.
+    type State = bool;
+    type Input = Input;
+    type Output = Value;
+
+    fn initial(&self) -> bool {
+        false
+    }
+
+    fn step(&self, held: &bool, input: &Input, output: Option<&Value>, next: &mut Vec<bool>) {
+        match input {
+            Input::Acquire if !held => next.push(true),
+            Input::Release if *held => next.push(false),
+            Input::TryAcquire if output.is_none_or(|seen| *seen == Value::Bool(!held)) => next.push(true),
+            _ => {}
+        }
+    }
+
+    fn is_pure(&self, input: &Input, output: &Value) -> bool {
+        matches!(input, Input::TryAcquire) && *output == Value::Bool(false)
+    }
+}
+
+impl Object for Mutex {
+    fn methods(&self) -> &'static [Method] {
+        METHODS
+    }
+
+    fn input(&self, method: &str, argument: &Value) -> Result<Input, Misuse> {
+        let input = match method::find(METHODS, method)? {
+            "acquire" => Input::Acquire,
+            "release" => Input::Release,
+            _ => Input::TryAcquire,
+        };
+        method::nothing(argument, input)
+    }
+
+    fn admits(&self, input: &Input, output: &Value) -> Result<(), Misuse> {
+        match input {
+            Input::Acquire | Input::Release => method::acknowledged(output),
+            Input::TryAcquire => method::truth(output),
+        }
+    }
+
+    fn answers(&self, held: &bool, input: &Input, answers: &mut Vec<Value>) {
+        match input {
+            Input::Acquire if !held => answers.push(Value::Nil),
+            Input::Release if *held => answers.push(Value::Nil),
+            Input::TryAcquire => answers.push(Value::Bool(!held)),
+            _ => {}
+        }
+    }
+}

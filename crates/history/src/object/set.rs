@@ -1,0 +1,98 @@
+//! Each value is inside once or not at all.
+//!
+//! Invariant: a state is sorted and without duplicates. A log of a set is split by element before it is checked, so a
+//! state rarely holds more than one.
+
+use super::method::{self, Method};
+use super::{Misuse, Object};
+use crate::{Spec, Value};
+
+/// A set. Adding answers whether the value was absent, removing whether it was present; a log that does not record these
+/// answers has nil for them, which fits both.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Set;
+
+/// A call of a set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Puts a value in.
+    Add(Value),
+    /// Takes a value out.
+    Remove(Value),
+    /// Asks for a value.
+    Contains(Value),
+}
+
+const METHODS: &[Method] = &[
+    Method::new("add", &["insert", "put"]),
+    Method::new("remove", &["delete", "erase", "del"]),
+    Method::new("contains", &["has", "member", "is_member", "exists", "find", "search", "lookup"]),
+];
+
+impl Spec for Set {
+    type State = Vec<Value>;
+    type Input = Input;
+    type Output = Value;
+
+    fn initial(&self) -> Self::State {
+        Vec::new()
+    }
+
+    fn step(&self, state: &Self::State, input: &Input, output: Option<&Value>, next: &mut Vec<Self::State>) {
+        let (Input::Add(value) | Input::Remove(value) | Input::Contains(value)) = input;
+        let place = state.binary_search(value);
+        if !output.is_none_or(|seen| seen.is_nil() || *seen == answer(input, place.is_ok())) {
+            return;
+        }
+        let mut after = state.clone();
+        match (input, place) {
+            (Input::Add(_), Err(place)) => after.insert(place, value.clone()),
+            (Input::Remove(_), Ok(place)) => {
+                after.remove(place);
+            }
+            _ => {}
+        }
+        next.push(after);
+    }
+
+    fn is_pure(&self, input: &Input, output: &Value) -> bool {
+        match input {
+            Input::Add(_) | Input::Remove(_) => *output == Value::Bool(false),
+            Input::Contains(_) => true,
+        }
+    }
+}
+
+/// What the call answers when its value is present or not.
+fn answer(input: &Input, present: bool) -> Value {
+    Value::Bool(match input {
+        Input::Add(_) => !present,
+        Input::Remove(_) | Input::Contains(_) => present,
+    })
+}
+
+impl Object for Set {
+    fn methods(&self) -> &'static [Method] {
+        METHODS
+    }
+
+    fn input(&self, method: &str, argument: &Value) -> Result<Input, Misuse> {
+        match method::find(METHODS, method)? {
+            "add" => method::value(argument).map(Input::Add),
+            "remove" => method::value(argument).map(Input::Remove),
+            _ => method::value(argument).map(Input::Contains),
+        }
+    }
+
+    fn admits(&self, input: &Input, output: &Value) -> Result<(), Misuse> {
+        match input {
+            Input::Add(_) | Input::Remove(_) => method::truth_or_nothing(output),
+            Input::Contains(_) => method::truth(output),
+        }
+    }
+
+    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
+        let (Input::Add(value) | Input::Remove(value) | Input::Contains(value)) = input;
+        answers.push(answer(input, state.binary_search(value).is_ok()));
+    }
+}
