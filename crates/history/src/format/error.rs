@@ -199,12 +199,17 @@ impl fmt::Display for Reason {
             Reason::AfterEnd => f.write_str("text after the end of the history, expected nothing more"),
             Reason::Nesting => f.write_str("lists nested too deeply, expected a value of at most a few levels"),
             Reason::NotAnInteger(number) => {
-                write!(f, "`{number}` is not an integer; values are integers, texts, truth values or lists: write it as a text")
+                write!(
+                    f,
+                    "`{number}` is not an integer; values are integers, texts, truth values or lists: write it as a text"
+                )
             }
             Reason::OutOfRange(number) => {
                 write!(f, "the number {number} does not fit in a signed 64-bit integer; write it as a text")
             }
-            Reason::MapValue => f.write_str("a map cannot be a value, expected an integer, a text, a truth value or a list"),
+            Reason::MapValue => {
+                f.write_str("a map cannot be a value, expected an integer, a text, a truth value or a list")
+            }
             Reason::UnknownMethod(method) => write!(
                 f,
                 "`{method}` is not a method whose value is known to be an argument (enq, push, insert, add, write, ...) or \

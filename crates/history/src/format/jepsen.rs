@@ -67,7 +67,9 @@ pub(super) fn record(recorder: &mut LogRecorder, line: u32, event: Event<'_>) ->
         return Err(Reason::OtherKey { called: call.key.clone(), completed }.into());
     }
     let outcome = match (outcome, open) {
-        (Outcome::Return(value), Some(call)) if event.f != "txn" && value == call.argument => Outcome::Return(Value::Nil),
+        (Outcome::Return(value), Some(call)) if event.f != "txn" && value == call.argument => {
+            Outcome::Return(Value::Nil)
+        }
         (outcome, _) => outcome,
     };
     recorder.outcome(line, &thread, Some(event.f), outcome)?;

@@ -47,8 +47,7 @@ pub enum Format {
 
 impl Format {
     /// Every format.
-    pub const ALL: &'static [Format] =
-        &[Format::Jsonl, Format::JepsenLog, Format::Edn, Format::Fastlin, Format::Limo];
+    pub const ALL: &'static [Format] = &[Format::Jsonl, Format::JepsenLog, Format::Edn, Format::Fastlin, Format::Limo];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -75,11 +74,7 @@ impl fmt::Display for Format {
 
 /// Reads a history in the format given, or else in the one that its beginning shows. Linear in the size of the input;
 /// stops soon after the budget is spent.
-pub fn read(
-    input: &mut dyn BufRead,
-    format: Option<Format>,
-    budget: &Budget,
-) -> Result<(Format, Log), ReadError> {
+pub fn read(input: &mut dyn BufRead, format: Option<Format>, budget: &Budget) -> Result<(Format, Log), ReadError> {
     let mut source = source::Source::new(input, budget)?;
     let format = match format {
         Some(format) => format,

@@ -86,7 +86,8 @@ pub(super) fn refusal(start: &[u8]) -> ReadError {
             Ok(_) => {}
         }
     }
-    let comments = start.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).all(|line| matches!(line, [] | [b'#', ..]));
+    let comments =
+        start.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).all(|line| matches!(line, [] | [b'#', ..]));
     let reason = if comments { Reason::NoOperation(Format::Limo) } else { Reason::Unrecognised };
     ReadError::new(1, None, reason)
 }
@@ -130,7 +131,17 @@ mod tests {
 
     #[test]
     fn what_is_no_history_is_not_recognised() {
-        for text in ["", "\n\n", "# a comment", "hello world", "<html><head>", "\\call{1}{\\pop}", "[1, 2, 3]", "{}x", "1 2 3 4"] {
+        for text in [
+            "",
+            "\n\n",
+            "# a comment",
+            "hello world",
+            "<html><head>",
+            "\\call{1}{\\pop}",
+            "[1, 2, 3]",
+            "{}x",
+            "1 2 3 4",
+        ] {
             let expect = (text == "{}x").then_some(Format::Edn);
             check(text, expect);
         }

@@ -44,7 +44,8 @@ pub(super) struct Line<'a> {
 impl<'a> Source<'a> {
     /// Reads the beginning.
     pub fn new(input: &'a mut dyn BufRead, budget: &'a Budget) -> Result<Self, ReadError> {
-        let mut source = Source { input, budget, buffer: Vec::new(), start: 0, end: 0, ended: false, line: 1, column: 0 };
+        let mut source =
+            Source { input, budget, buffer: Vec::new(), start: 0, end: 0, ended: false, line: 1, column: 0 };
         source.fill()?;
         if source.window().starts_with(BYTE_ORDER_MARK) {
             source.start = BYTE_ORDER_MARK.len();
@@ -199,9 +200,10 @@ mod tests {
     fn refuses_what_is_not_text() {
         assert_eq!(lines(b"a\nb\0c\n", 9), ["1:a", "line 2, column 2: a NUL byte: the file is binary, expected text"]);
         let expect = "line 1, column 2: bytes that are not UTF-8, expected UTF-8 text";
-        assert_eq!(lines("é\u{0}".as_bytes()[..1].iter().chain(b"x").copied().collect::<Vec<_>>().as_slice(), 9), [
-            expect.replace("column 2", "column 1")
-        ]);
+        assert_eq!(
+            lines("é\u{0}".as_bytes()[..1].iter().chain(b"x").copied().collect::<Vec<_>>().as_slice(), 9),
+            [expect.replace("column 2", "column 1")]
+        );
         assert_eq!(lines(b"\xC3\xA9\xC3(\n", 9), [expect]);
     }
 

@@ -163,7 +163,10 @@ fn every_format_has_a_name_of_its_own() {
 fn small_reads_give_the_same_log() {
     let texts = [
         (Format::Jsonl, "{\"call\":\"enq\",\"thread\":0,\"value\":5}\n{\"return\":null,\"thread\":0}\n"),
-        (Format::Edn, "[{:process 0, :type :invoke, :f :read, :value nil} ; c\n {:process 0 :type :ok :f :read :value \"é\"}]"),
+        (
+            Format::Edn,
+            "[{:process 0, :type :invoke, :f :read, :value nil} ; c\n {:process 0 :type :ok :f :read :value \"é\"}]",
+        ),
         (Format::Limo, "# @object atomic-queue\n[1] call enq(5)\n[1] return\n"),
     ];
     for (format, text) in texts {

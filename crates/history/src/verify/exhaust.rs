@@ -29,7 +29,7 @@ pub(super) struct Move<'a> {
 pub(super) enum Explored {
     /// The states that the object can be in after every order there is.
     Orders(Vec<Object>),
-    /// No order explains the events up to the return of the move with this index; one explains those before it.
+    /// No order gets past the return of the move with this index.
     NoOrder(usize),
 }
 

@@ -5,7 +5,8 @@
 
 use super::facts::{Family, NIL, Scene};
 use super::simulate::{Action, Kind};
-use super::{Members, Reading, Refusal, Stop, unplaced};
+use super::unplaced::{self, Prefix};
+use super::{Members, Reading, Refusal, Stop};
 use crate::evidence::{Failure, Stay, Violation};
 use crate::{OpId, Value};
 
@@ -14,7 +15,10 @@ pub(super) fn check(reading: &Reading<'_>, failure: &Failure) -> Result<(), Stop
     let example = *failure.violation.operations().first().ok_or(Refusal::NoValues)?;
     let members = Members::new(reading, &failure.part, example)?;
     match &failure.violation {
-        Violation::Unplaced { operation, events, partial } => unplaced::check(&members, *operation, *events, partial),
+        Violation::Unplaced { operation, events, shortest, partial } => {
+            let prefix = Prefix { operation: *operation, events: *events, shortest: *shortest };
+            unplaced::check(&members, prefix, partial)
+        }
         Violation::NeedNotBlock { operation } => unplaced::check_need_not_block(&members, *operation),
         pattern => Ok(Scene::new(&members)?.check(pattern)?),
     }

@@ -134,7 +134,11 @@ impl<'a> Cursor<'a> {
         }
         let leading_zero = length > 1 && digits[0] == b'0';
         // "-0" is a float to the general parser, and so is what goes on with a fraction or an exponent.
-        if length == 0 || leading_zero || (negative && int == 0) || matches!(digits.get(length), Some(b'.' | b'e' | b'E')) {
+        if length == 0
+            || leading_zero
+            || (negative && int == 0)
+            || matches!(digits.get(length), Some(b'.' | b'e' | b'E'))
+        {
             return None;
         }
         self.at += usize::from(negative) + length;

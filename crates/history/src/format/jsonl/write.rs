@@ -42,7 +42,10 @@ struct Writer<'a> {
 impl<'a> Writer<'a> {
     fn new(log: &'a Log) -> io::Result<Self> {
         let names = log.names().iter().map(serde_json::to_string).collect::<Result<_, _>>()?;
-        let threads = (0..log.threads()).map(|i| log.thread(ThreadId(i as u32))).map(serde_json::to_string).collect::<Result<_, _>>()?;
+        let threads = (0..log.threads())
+            .map(|i| log.thread(ThreadId(i as u32)))
+            .map(serde_json::to_string)
+            .collect::<Result<_, _>>()?;
         Ok(Writer { log, buffer: Vec::new(), names, threads, open: vec![false; log.threads()] })
     }
 

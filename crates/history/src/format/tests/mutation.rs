@@ -7,13 +7,28 @@ use super::{Format, files, histories};
 
 /// Small files that between them use every part of every format.
 pub(super) const SEEDS: &[(Format, &str)] = &[
-    (Format::Jsonl, "{\"selvedge\":\"history\",\"version\":1,\"object\":\"queue\",\"initial\":[1,\"a\"]}\n{\"call\":\"enq\",\"thread\":0,\"value\":5}\n{\"call\":\"deq\",\"thread\":\"t\\u00e9\"}\n{\"return\":null,\"thread\":0}\n{\"unknown\":true,\"thread\":\"té\"}\n{\"call\":\"cas\",\"thread\":0,\"object\":\"q\",\"key\":\"k\",\"value\":[1,[2,null],true]}\n{\"fail\":\"no\",\"thread\":0}\n{\"call\":\"deq\",\"thread\":0}\n{\"return\":-9223372036854775808,\"thread\":0}\n{\"end\":\"truncated\"}\n"),
-    (Format::JepsenLog, "INFO  jepsen.core - hello\nINFO  jepsen.util - 0\t:invoke\t:read\tnil\nINFO  jepsen.util - :nemesis\t:info\t:start\tnil\nINFO  jepsen.util - 1   :invoke :cas    [1 2]\nINFO  jepsen.util - 0\t:ok\t:read\t3\nINFO  jepsen.util - 1   :info   :cas    :timed-out\n2 :invoke :write 3\n2 :fail :write 3\n"),
-    (Format::Edn, "; comment\n[{:type :invoke, :f :txn, :value [[:read :x nil] [:write :y \"a\\n\\u0041\"]], :process 3, :time 1.5}\n#_ {:a 1}\n#jepsen.history.Op{:process :nemesis :type :info :f :kill :value {:a #{1 2}}}\n{:type :ok :f :txn :value [[:read :x 1N] [:write :y \\a]] :process 3}\n{:process 1 :type :invoke :f :add :value #{3 1 2}}]\n"),
-    (Format::Edn, "{:process 0, :type :invoke, :f :append, :key \"0\", :value \"x 0 y\"}\n{:process 0, :type :ok, :f :append, :key \"0\", :value \"x 0 y\"}\n{:process 0, :type :invoke, :f :get, :key \"0\", :value nil}\n{:process 0, :type :ok, :f :get, :key \"0\", :value \"x 0 y\"}\n"),
+    (
+        Format::Jsonl,
+        "{\"selvedge\":\"history\",\"version\":1,\"object\":\"queue\",\"initial\":[1,\"a\"]}\n{\"call\":\"enq\",\"thread\":0,\"value\":5}\n{\"call\":\"deq\",\"thread\":\"t\\u00e9\"}\n{\"return\":null,\"thread\":0}\n{\"unknown\":true,\"thread\":\"té\"}\n{\"call\":\"cas\",\"thread\":0,\"object\":\"q\",\"key\":\"k\",\"value\":[1,[2,null],true]}\n{\"fail\":\"no\",\"thread\":0}\n{\"call\":\"deq\",\"thread\":0}\n{\"return\":-9223372036854775808,\"thread\":0}\n{\"end\":\"truncated\"}\n",
+    ),
+    (
+        Format::JepsenLog,
+        "INFO  jepsen.core - hello\nINFO  jepsen.util - 0\t:invoke\t:read\tnil\nINFO  jepsen.util - :nemesis\t:info\t:start\tnil\nINFO  jepsen.util - 1   :invoke :cas    [1 2]\nINFO  jepsen.util - 0\t:ok\t:read\t3\nINFO  jepsen.util - 1   :info   :cas    :timed-out\n2 :invoke :write 3\n2 :fail :write 3\n",
+    ),
+    (
+        Format::Edn,
+        "; comment\n[{:type :invoke, :f :txn, :value [[:read :x nil] [:write :y \"a\\n\\u0041\"]], :process 3, :time 1.5}\n#_ {:a 1}\n#jepsen.history.Op{:process :nemesis :type :info :f :kill :value {:a #{1 2}}}\n{:type :ok :f :txn :value [[:read :x 1N] [:write :y \\a]] :process 3}\n{:process 1 :type :invoke :f :add :value #{3 1 2}}]\n",
+    ),
+    (
+        Format::Edn,
+        "{:process 0, :type :invoke, :f :append, :key \"0\", :value \"x 0 y\"}\n{:process 0, :type :ok, :f :append, :key \"0\", :value \"x 0 y\"}\n{:process 0, :type :invoke, :f :get, :key \"0\", :value nil}\n{:process 0, :type :ok, :f :get, :key \"0\", :value \"x 0 y\"}\n",
+    ),
     (Format::Fastlin, "# priorityqueue\ninsert 4 2 7\npoll 4 1 5\npoll -1 8 9\n"),
     (Format::Fastlin, "# set\ninsert 4 0 2 7\ncontains_true 4 1 5\nremove 4 8 9\n"),
-    (Format::Limo, "# a comment\n# @object atomic-stack\n\n[1] call push(?<1,2>)\n    [a] call pop()\n[1] return\n[a] return empty\n[1] call pop(?<1,2>)\n[1] return\n[2] call push 3\n"),
+    (
+        Format::Limo,
+        "# a comment\n# @object atomic-stack\n\n[1] call push(?<1,2>)\n    [a] call pop()\n[1] return\n[a] return empty\n[1] call pop(?<1,2>)\n[1] return\n[2] call push 3\n",
+    ),
 ];
 
 /// SplitMix64: good enough to mutate with, and the same everywhere.
@@ -35,10 +50,51 @@ impl Random {
 
 /// Pieces that parsers stumble over.
 const PIECES: &[&[u8]] = &[
-    b"\"", b"\\", b"{", b"}", b"[", b"]", b"(", b")", b"<", b"#", b"#_", b";", b":", b",", b"\n", b"\r\n", b"\t", b" ", b"\0",
-    b"\xFF", b"\xC3", "é".as_bytes(), "𝄞".as_bytes(), b"-", b"-0", b"1e9", b"9223372036854775808", b"nil", b"null",
-    b"\\uD834", b"\\u12", b"call", b"return", b"true", b"{\"call\":", b"[1] call ", b"{:process 0 ", b"INFO  jepsen.util - 0 ",
-    b"enq 1 2 3", b"# queue", b"# @object x", b"\xEF\xBB\xBF", b"#{", b"##NaN", b"\"end\":\"stuck\"",
+    b"\"",
+    b"\\",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b"(",
+    b")",
+    b"<",
+    b"#",
+    b"#_",
+    b";",
+    b":",
+    b",",
+    b"\n",
+    b"\r\n",
+    b"\t",
+    b" ",
+    b"\0",
+    b"\xFF",
+    b"\xC3",
+    "é".as_bytes(),
+    "𝄞".as_bytes(),
+    b"-",
+    b"-0",
+    b"1e9",
+    b"9223372036854775808",
+    b"nil",
+    b"null",
+    b"\\uD834",
+    b"\\u12",
+    b"call",
+    b"return",
+    b"true",
+    b"{\"call\":",
+    b"[1] call ",
+    b"{:process 0 ",
+    b"INFO  jepsen.util - 0 ",
+    b"enq 1 2 3",
+    b"# queue",
+    b"# @object x",
+    b"\xEF\xBB\xBF",
+    b"#{",
+    b"##NaN",
+    b"\"end\":\"stuck\"",
 ];
 
 fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {

@@ -163,7 +163,8 @@ pub(super) fn made_up(random: &mut Random, reading: &Reading<'_>) -> Vec<Violati
         all.push(Violation::NeedNotBlock { operation });
         for events in 1..=2 * n {
             let partial = ops.iter().copied().filter(|&op| op != operation).collect();
-            all.push(Violation::Unplaced { operation, events, partial });
+            let shortest = random.below(2) == 0;
+            all.push(Violation::Unplaced { operation, events, shortest, partial });
         }
         for &insert in &ops {
             all.push(Violation::TooEarly { operation, insert });
