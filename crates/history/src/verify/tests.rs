@@ -6,6 +6,7 @@ use crate::{LogRecorder, Outcome};
 
 mod attack;
 pub(crate) mod brute;
+mod checkers;
 mod pass;
 mod patterns;
 mod simulators;
