@@ -297,32 +297,38 @@ impl SearchPart<'_, '_, '_> {
         Ok(Verdict::Pass(linearizations))
     }
 
-    /// The order found, with results for the pending operations in it.
+    /// The order found, with results for the pending operations in it. The states of the path are normal ones; the true
+    /// ones are followed alongside.
     fn witness<O: Object>(&self, object: &O, history: &History<O::Input, Value>, path: Path<O>) -> Linearization {
+        let normal = object.normal(history);
+        let leads = |next: &O::State, after: &O::State| match &normal {
+            Some(normal) => normal(next.clone()) == *after,
+            None => next == after,
+        };
         let mut order = Vec::with_capacity(path.len());
         let mut results = Vec::new();
-        let mut before = object.initial();
+        let mut state = object.initial();
+        let (mut next, mut answers) = (Vec::new(), Vec::new());
         for (op, after) in path {
             let operation = history.operation(op);
             let op = self.part.ops[op.0 as usize];
             order.push(op);
-            if operation.ret.is_none() {
-                results.push((op, answer(object, &before, &operation.input, &after)));
+            answers.clear();
+            match operation.output() {
+                Some(output) => answers.push(output.clone()),
+                None => object.answers(&state, &operation.input, &mut answers),
             }
-            before = after;
+            let found = answers.iter().find_map(|answer| {
+                next.clear();
+                object.step(&state, &operation.input, Some(answer), &mut next);
+                Some((answer, next.iter().position(|next| leads(next, &after))?))
+            });
+            let (answer, at) = found.expect("every step has an answer");
+            if operation.ret.is_none() {
+                results.push((op, answer.clone()));
+            }
+            state = next.swap_remove(at);
         }
         Linearization { part: self.part.name(), order, results }
     }
-}
-
-/// A result with which the call leads from one state to the other.
-fn answer<O: Object>(object: &O, before: &O::State, input: &O::Input, after: &O::State) -> Value {
-    let (mut answers, mut next) = (Vec::new(), Vec::new());
-    object.answers(before, input, &mut answers);
-    let leads = |answer: &Value| {
-        next.clear();
-        object.step(before, input, Some(answer), &mut next);
-        next.contains(after)
-    };
-    answers.into_iter().find(leads).expect("every step has an answer")
 }

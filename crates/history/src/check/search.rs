@@ -5,11 +5,12 @@
 //! placed may come next, nothing else. That list of candidates alone determines the set of placed operations, so a
 //! configuration is remembered as the list and the state, compared in full and not by hash.
 //!
-//! Three things keep the search small, all exact:
+//! Four things keep the search small, all exact:
 //! - an operation that never changes the state ([`Spec::is_pure`]) is placed as soon as it fits;
 //! - pending operations with equal inputs are interchangeable, so the one called first is used first;
 //! - a configuration that failed with some pending operations used fails as well with more of them used, so only the
-//!   smallest failing sets are kept for each list and state.
+//!   smallest failing sets are kept for each list and state;
+//! - of states that the history cannot tell apart one stands for all ([`Spec::normal`]).
 //!
 //! Worst case exponential in the number of operations that overlap, as the problem is NP-hard; for a bounded number of
 //! overlapping operations and states linear in the length. Memory is used for failed configurations only.
@@ -19,7 +20,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
-use crate::{Budget, History, Limit, OpId, Spec, Verdict};
+use crate::{Budget, History, Limit, Normal, OpId, Spec, Verdict};
 
 /// What a search must arrive at.
 pub enum Goal<'a, I> {
@@ -29,7 +30,7 @@ pub enum Goal<'a, I> {
     Blocked(&'a I),
 }
 
-/// A linearization: operations with the state after each.
+/// A linearization: operations with the state after each, as [`Spec::normal`] gives it.
 pub type Path<S> = Vec<(OpId, <S as Spec>::State)>;
 
 /// Where a search got stuck: the operation whose return no order could get past.
@@ -214,6 +215,8 @@ struct Search<'a, S: Spec> {
     unplaced: Unplaced,
     classes: Vec<Class>,
     pure: Vec<bool>,
+    /// Merges states that the history cannot tell apart.
+    normal: Option<Normal<'a, S::State>>,
     /// The state of the current configuration.
     state: S::State,
     stack: Vec<Frame<S::State>>,
@@ -245,6 +248,7 @@ where
             Goal::Linearization => classes(history),
             Goal::Blocked(_) => Vec::new(),
         };
+        let normal = spec.normal(history);
         Search {
             spec,
             history,
@@ -252,7 +256,8 @@ where
             unplaced: Unplaced::new(history),
             classes,
             pure,
-            state: spec.initial(),
+            state: normal.as_ref().map_or_else(|| spec.initial(), |normal| normal(spec.initial())),
+            normal,
             stack: Vec::new(),
             alternatives: Vec::new(),
             failed: Failed::default(),
@@ -436,8 +441,15 @@ where
         self.spec.step(&self.state, &operation.input, operation.output(), &mut self.next);
         let pending = matches!(candidate, Placed::Pending { .. });
         let state = &self.state;
-        let useful = self.next.drain(..).filter(|next| !pending || next != state);
-        self.alternatives.extend(useful.map(|next| (candidate, next)));
+        for next in self.next.drain(..) {
+            let next = match &self.normal {
+                Some(normal) => normal(next),
+                None => next,
+            };
+            if !pending || next != *state {
+                self.alternatives.push((candidate, next));
+            }
+        }
     }
 
     /// The operations placed, with the state after each.
