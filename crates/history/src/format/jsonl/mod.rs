@@ -196,6 +196,9 @@ fn general<'a>(line: &Line<'a>) -> Result<Event<'a>, Fault> {
         if error.is_eof() && !line.terminated {
             return Fault::at(at, Reason::Truncated { expected: "the rest of an event" });
         }
+        if error.is_eof() {
+            return Fault::at(at, Reason::Json("the line ends in an event, expected a whole event a line".to_owned()));
+        }
         let message = error.to_string();
         let suffix = format!(" at line {} column {}", error.line(), error.column());
         let message = message.strip_suffix(&suffix).unwrap_or(&message);

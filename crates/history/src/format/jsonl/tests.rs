@@ -171,7 +171,10 @@ fn a_last_line_that_is_cut_off_is_a_truncated_file() {
     }
     let text = format!("{{\"call\":\"deq\",\"thread\":1}}\n{whole}");
     assert_eq!(read_text(Format::Jsonl, &text).unwrap().history.len(), 2, "a whole line needs no line break");
-    bad("{\"call\":\"deq\",\n\"thread\":1}\n", "line 1, column 14: EOF while parsing a value");
+    bad(
+        "{\"call\":\"deq\",\n\"thread\":1}\n",
+        "line 1, column 14: the line ends in an event, expected a whole event a line",
+    );
 }
 
 #[test]
