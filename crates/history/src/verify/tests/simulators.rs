@@ -187,3 +187,29 @@ fn objects_that_cannot_start_so() {
     assert_eq!(Object::new(Kind::Counter, Some(&Value::Bool(true))), None);
     assert!(Object::new(Kind::Queue, Some(&Value::Nil)).is_some());
 }
+
+/// The names are written down twice, on purpose; they must be the same ones.
+#[test]
+fn the_methods_are_those_of_the_objects() {
+    let names = |kind: crate::object::Kind| {
+        kind.methods()
+            .iter()
+            .flat_map(|method| [&[method.name], method.aliases].concat().into_iter().map(|name| (name, method.name)))
+    };
+    let arguments = ["", "1", "[1, 2]", r#"[["r", "x"]]"#, "x"].map(value);
+    let read =
+        |kind, method| arguments.iter().find_map(|argument| read::action(kind, method, &value("k"), argument).ok());
+    let mut known = 0;
+    for object in crate::object::Kind::ALL {
+        let kind = Kind::named(object.name()).expect("an object");
+        for (name, method) in crate::object::Kind::ALL.into_iter().flat_map(names) {
+            let expected = names(object).find(|(other, _)| *other == name);
+            assert_eq!(read(kind, name).is_some(), expected.is_some(), "{object}: {name}");
+            if expected == Some((name, method)) {
+                assert_eq!(read(kind, name), read(kind, method), "{object}: {name}");
+                known += 1;
+            }
+        }
+    }
+    assert!(known > 200, "{known}");
+}
