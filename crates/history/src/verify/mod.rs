@@ -18,7 +18,7 @@ use crate::{Budget, Call, End, Limit, Log, OpId, Operation, Value, Verdict};
 mod exhaust;
 mod facts;
 mod order;
-mod read;
+pub(crate) mod read;
 mod refusal;
 pub(crate) mod simulate;
 mod unplaced;
@@ -92,7 +92,8 @@ impl<'a> Reading<'a> {
                 let operation = OpId(i as u32);
                 Refusal::Unreadable { operation, method: method.to_owned(), reason }
             };
-            let action = read::action(kind, method, &operation.input).map_err(unreadable)?;
+            let action =
+                read::action(kind, method, &operation.input.key, &operation.input.argument).map_err(unreadable)?;
             if operation.output().is_some_and(|result| !read::fits(kind, &action, result)) {
                 return Err(unreadable("it cannot have such a result").into());
             }

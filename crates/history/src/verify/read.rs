@@ -13,8 +13,8 @@ type Read = Result<Action, &'static str>;
 const METHOD: &str = "the object has no such method";
 
 /// Reads a call, or says what is wrong with it.
-pub(super) fn action(kind: Kind, method: &str, call: &Call) -> Read {
-    let argument = &*argument(kind, call);
+pub(crate) fn action(kind: Kind, method: &str, key: &Value, argument: &Value) -> Read {
+    let argument = &*without_key(kind, key, argument);
     let method = &*plain(method);
     match kind {
         Kind::Queue | Kind::Stack | Kind::Bag => collection(kind, method, argument),
@@ -38,8 +38,8 @@ pub(super) fn key(kind: Kind, call: &Call) -> &Value {
     }
 }
 
-fn argument(kind: Kind, call: &Call) -> Cow<'_, Value> {
-    match (kind, &call.key, &call.argument) {
+fn without_key<'v>(kind: Kind, key: &Value, argument: &'v Value) -> Cow<'v, Value> {
+    match (kind, key, argument) {
         (Kind::Map, Value::Nil, Value::List(items)) => match &items[..] {
             [] | [_] => Cow::Owned(Value::Nil),
             [_, argument] => Cow::Borrowed(argument),

@@ -52,7 +52,8 @@ fn random_call(random: &mut Random, kind: Kind, fresh: i64) -> (&'static str, Va
         Kind::Set if pick < 4 => ("add", fresh),
         Kind::Set => (["contains", "remove"][pick as usize % 2], any),
         Kind::Map if pick < 4 => ("put", fresh),
-        Kind::Map if pick < 8 => ("get", none),
+        Kind::Map if pick < 7 => ("get", none),
+        Kind::Map if pick == 7 => ("append", Value::text("x")),
         Kind::Map => (["get", "remove", "take", "contains"][pick as usize - 8], none),
         Kind::Register | Kind::CasRegister if pick < 4 => ("write", fresh),
         Kind::CasRegister if pick < 7 => ("cas", Value::list([any, fresh])),
@@ -112,9 +113,9 @@ pub(super) fn random_log(random: &mut Random, kind: Kind, shape: Shape) -> Log {
     let mut recorder = LogRecorder::new();
     let mut object = Object::new(kind, None).expect("an object");
     let mut open: [Option<Open>; 3] = [None, None, None];
-    let changed = random.below(40);
+    let changed = random.below(60);
     let (mut called, mut fresh) = (0, 0);
-    let operations = 1 + random.below(shape.operations);
+    let operations = shape.operations - random.below(4).min(shape.operations - 1);
     for _ in 0..200 {
         let t = random.below(3) as usize;
         let thread = Value::Int(t as i64);
@@ -124,7 +125,7 @@ pub(super) fn random_log(random: &mut Random, kind: Kind, shape: Shape) -> Log {
                 let (method, argument) = random_call(random, kind, fresh);
                 let method_symbol = recorder.symbol(method);
                 let call = Call { object: crate::Symbol::NONE, method: method_symbol, key: key_of(kind), argument };
-                let action = read::action(kind, method, &call).expect("a call");
+                let action = read::action(kind, method, &call.key, &call.argument).expect("a call");
                 recorder.call(1, &thread, call).expect("a free thread");
                 *slot = Some(Open { action, result: None });
                 called += 1;
@@ -270,19 +271,19 @@ fn attack(shape: Shape, few: u64) {
 
 #[test]
 fn no_violation_is_believed_of_a_linearizable_history() {
-    attack(Shape { operations: 5, pending: 0, stuck: false, distinct: true }, 25);
-    attack(Shape { operations: 5, pending: 0, stuck: false, distinct: false }, 15);
+    attack(Shape { operations: 5, pending: 0, stuck: false, distinct: true }, 8);
+    attack(Shape { operations: 5, pending: 0, stuck: false, distinct: false }, 5);
 }
 
 #[test]
 fn no_violation_is_believed_whatever_pending_operations_may_have_done() {
-    attack(Shape { operations: 5, pending: 25, stuck: false, distinct: true }, 25);
-    attack(Shape { operations: 5, pending: 25, stuck: false, distinct: false }, 15);
+    attack(Shape { operations: 5, pending: 25, stuck: false, distinct: true }, 8);
+    attack(Shape { operations: 5, pending: 25, stuck: false, distinct: false }, 5);
 }
 
 #[test]
 fn no_violation_is_believed_of_a_stuck_history_that_may_be_stuck() {
-    attack(Shape { operations: 5, pending: 0, stuck: true, distinct: true }, 25);
+    attack(Shape { operations: 5, pending: 0, stuck: true, distinct: true }, 8);
 }
 
 /// The patterns are not only right but enough: with distinct values, every violation shows in one of them.
@@ -293,7 +294,7 @@ fn the_patterns_show_every_violation_of_distinct_values() {
         let kind = Kind::named(name).expect("an object");
         let mut random = Random::new(200 + i as u64);
         let mut bad = 0;
-        for _ in 0..cases(150) {
+        for _ in 0..cases(60) {
             let shape = Shape { operations: 6, pending: 0, stuck: false, distinct: true };
             let log = random_log(&mut random, kind, shape);
             let plain = |action: &Action| !matches!(action, Action::Peek(_));
@@ -306,6 +307,6 @@ fn the_patterns_show_every_violation_of_distinct_values() {
             let pattern = |violation: &Violation| !matches!(violation, Violation::Unplaced { .. });
             assert!(believed.iter().any(pattern), "{name}: {:?}", log.history.operations());
         }
-        assert!(bad > 10, "{name}: {bad}");
+        assert!(bad > 4, "{name}: {bad}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::read;
 use super::super::simulate::{Action, Kind, Object};
-use crate::{End, Log, OpId, Value};
+use crate::{Call, End, Log, OpId, Operation, Value};
 
 /// Whether every object of the log has an order; for a stuck one, whether it has one for each pending operation.
 pub(crate) fn linearizable(log: &Log, kind: Kind, initial: Option<&Value>) -> bool {
@@ -20,7 +20,7 @@ fn part_is_linearizable(log: &Log, kind: Kind, start: &Object, part: &[usize]) -
         .iter()
         .map(|&i| {
             let operation = &operations[i];
-            let action = read::action(kind, log.name(operation.input.method), &operation.input).expect("a call");
+            let action = action(log, kind, operation);
             Step { action, call: operation.call, end: operation.end(), result: operation.output().cloned() }
         })
         .collect();
@@ -80,8 +80,13 @@ pub(crate) fn is_order(log: &Log, kind: Kind, order: &[OpId], results: &[(OpId, 
         && complete
         && order.iter().all(|&op| {
             let operation = history.operation(op);
-            let action = read::action(kind, log.name(operation.input.method), &operation.input).expect("a call");
+            let action = action(log, kind, operation);
             let given = results.iter().find(|(other, _)| *other == op).map(|(_, value)| value);
             operation.output().or(given).is_some_and(|result| state.accepts(&action, result).is_ok())
         })
+}
+
+fn action(log: &Log, kind: Kind, operation: &Operation<Call, Value>) -> Action {
+    let Call { method, key, argument, .. } = &operation.input;
+    read::action(kind, log.name(*method), key, argument).expect("a call")
 }

@@ -29,7 +29,7 @@ fn every_certificate_of_the_checkers_verifies() {
     for (i, (name, kind)) in Kind::ALL.into_iter().enumerate() {
         let mut random = Random::new(300 + i as u64);
         let mut failed = 0;
-        for case in 0..cases(200) {
+        for case in 0..cases(100) {
             let shape = Shape { operations: 7, pending: 25 * (case % 2), stuck: case % 3 == 2, distinct: case % 4 < 2 };
             let log = random_log(&mut random, kind, shape);
             let linearizable = certified(&log, name);

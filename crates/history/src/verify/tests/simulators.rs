@@ -3,7 +3,7 @@
 use super::super::read;
 use super::super::simulate::{Kind, Object};
 use super::value;
-use crate::{Call, Symbol, Value};
+use crate::Value;
 
 /// Runs calls such as `enq 1 = nil`; `= block` expects the call to block, `!= 3` that 3 is not an answer.
 #[track_caller]
@@ -13,8 +13,8 @@ fn check(object: &str, initial: Option<Value>, script: &str) {
     for line in script.split(';').map(str::trim).filter(|line| !line.is_empty()) {
         let (call, expected) = line.split_once(" = ").or(line.split_once(" != ")).expect("a result");
         let (method, argument) = call.split_once(' ').unwrap_or((call, ""));
-        let call = Call { object: Symbol::NONE, method: Symbol::NONE, key: value("k"), argument: value(argument) };
-        let action = read::action(kind, method, &call).unwrap_or_else(|reason| panic!("{line}: {reason}"));
+        let action = read::action(kind, method, &value("k"), &value(argument))
+            .unwrap_or_else(|reason| panic!("{line}: {reason}"));
         if expected == "block" {
             assert!(state.blocks(&action), "{line}");
             assert_eq!(state.after(&action, None), [], "{line}");
@@ -151,13 +151,12 @@ fn locks() {
 
 #[test]
 fn what_a_bag_gives_out_is_open() {
-    let call = |argument| Call { object: Symbol::NONE, method: Symbol::NONE, key: Value::Nil, argument };
     let mut bag = Object::new(Kind::Bag, None).expect("a bag");
     for n in [3, 1, 3] {
-        let add = read::action(Kind::Bag, "add", &call(Value::Int(n))).expect("a call");
+        let add = read::action(Kind::Bag, "add", &Value::Nil, &Value::Int(n)).expect("a call");
         assert_eq!(bag.accepts(&add, &Value::Nil), Ok(()));
     }
-    let remove = read::action(Kind::Bag, "remove", &call(Value::Nil)).expect("a call");
+    let remove = read::action(Kind::Bag, "remove", &Value::Nil, &Value::Nil).expect("a call");
     assert_eq!(bag.after(&remove, None).len(), 2);
     assert_eq!(bag.after(&remove, Some(&Value::Int(2))), []);
 }
@@ -165,8 +164,8 @@ fn what_a_bag_gives_out_is_open() {
 #[test]
 fn calls_that_do_not_fit() {
     let read = |object: &str, method: &str, argument: &str| {
-        let call = Call { object: Symbol::NONE, method: Symbol::NONE, key: value("k"), argument: value(argument) };
-        read::action(Kind::named(object).expect("an object"), method, &call).expect_err("a misuse")
+        read::action(Kind::named(object).expect("an object"), method, &value("k"), &value(argument))
+            .expect_err("a misuse")
     };
     assert_eq!(read("queue", "enq", ""), "it takes a value, and there is none");
     assert_eq!(read("queue", "deq", "1"), "it takes no argument");
@@ -187,4 +186,30 @@ fn objects_that_cannot_start_so() {
     assert_eq!(Object::new(Kind::Semaphore, Some(&Value::Int(-1))), None);
     assert_eq!(Object::new(Kind::Counter, Some(&Value::Bool(true))), None);
     assert!(Object::new(Kind::Queue, Some(&Value::Nil)).is_some());
+}
+
+/// The names are written down twice, on purpose; they must be the same ones.
+#[test]
+fn the_methods_are_those_of_the_objects() {
+    let names = |kind: crate::object::Kind| {
+        kind.methods()
+            .iter()
+            .flat_map(|method| [&[method.name], method.aliases].concat().into_iter().map(|name| (name, method.name)))
+    };
+    let arguments = ["", "1", "[1, 2]", r#"[["r", "x"]]"#, "x"].map(value);
+    let read =
+        |kind, method| arguments.iter().find_map(|argument| read::action(kind, method, &value("k"), argument).ok());
+    let mut known = 0;
+    for object in crate::object::Kind::ALL {
+        let kind = Kind::named(object.name()).expect("an object");
+        for (name, method) in crate::object::Kind::ALL.into_iter().flat_map(names) {
+            let expected = names(object).find(|(other, _)| *other == name);
+            assert_eq!(read(kind, name).is_some(), expected.is_some(), "{object}: {name}");
+            if expected == Some((name, method)) {
+                assert_eq!(read(kind, name), read(kind, method), "{object}: {name}");
+                known += 1;
+            }
+        }
+    }
+    assert!(known > 200, "{known}");
 }
