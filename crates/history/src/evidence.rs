@@ -42,6 +42,10 @@ pub struct Linearization {
 }
 
 /// The insertion and the removal of one value of a collection.
+///
+/// The value was put in once; or, in a queue, priority queue or bag without pending removals, it was put in several times, no two of those
+/// operations are nested in time (the one called first returns first), nor are two of those that took it out, and the
+/// removal is the k-th of them in the order of calls as the insertion is the k-th of those.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stay {
     /// The operation that put the value in.
@@ -69,6 +73,13 @@ pub enum Violation {
         first: OpId,
         /// The other.
         second: OpId,
+    },
+    /// A value was taken out more often than it was put in.
+    RemovedTooOften {
+        /// Every operation that put it in.
+        inserts: Vec<OpId>,
+        /// The operations that took it out, at least one more.
+        removes: Vec<OpId>,
     },
     /// An operation returned a value (or saw it present) and ended before the only operation that put it in was called.
     TooEarly {
@@ -173,6 +184,7 @@ impl Violation {
         match self {
             Violation::ThinAir { .. } => "thin-air",
             Violation::RemovedTwice { .. } => "removed-twice",
+            Violation::RemovedTooOften { .. } => "removed-too-often",
             Violation::TooEarly { .. } => "too-early",
             Violation::TooLate { .. } => "too-late",
             Violation::Overtaken { .. } => "overtaken",
@@ -195,6 +207,7 @@ impl Violation {
         let mut ops = match self {
             Violation::ThinAir { operation } | Violation::NeedNotBlock { operation } => vec![*operation],
             Violation::RemovedTwice { insert, first, second } => vec![*second, *first, *insert],
+            Violation::RemovedTooOften { inserts, removes } => removes.iter().rev().chain(inserts).copied().collect(),
             Violation::TooEarly { operation, insert } => vec![*operation, *insert],
             Violation::TooLate { operation, remove } => vec![*operation, *remove],
             Violation::Overtaken { first, second } => stays(&[*second, *first]),

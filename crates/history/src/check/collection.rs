@@ -1,12 +1,13 @@
 //! Reading a part as a collection: which value went in when, and came out when.
 //!
-//! What holds for every collection is decided here: a value that came out without having gone in, that came out twice,
-//! or that came out before it went in. What this module leaves out of the spans is left out soundly: dropping every
-//! operation of some values, or operations that change nothing, keeps a linearizable history linearizable, so a
-//! violation among the rest is one of the whole. [`Collection::partial`] says whether anything was left out.
+//! What holds for every collection is decided here: a value that came out without having gone in, that came out more
+//! often than it went in, or that came out before it went in. Dropping every operation of some values, or operations
+//! that change nothing, keeps a linearizable history linearizable: so a violation among the certain spans is one
+//! of the whole, whatever was left out.
 
 use super::numbers::Numbers;
 use super::part::PartView;
+use super::repeated::{Paired, Repeated};
 use super::spans::{NEVER, Span};
 use super::{Unfit, read};
 use crate::evidence::Violation;
@@ -26,6 +27,9 @@ pub(super) enum Role {
 
 /// An object whose calls insert, remove and observe values.
 pub(super) trait Collected: Object {
+    /// Whether equal values may be taken to leave in the order in which they came.
+    const FIFO: bool = true;
+
     fn role(input: &Self::Input) -> Role;
 }
 
@@ -40,6 +44,8 @@ impl Collected for queue::Queue {
 }
 
 impl Collected for stack::Stack {
+    const FIFO: bool = false;
+
     fn role(input: &stack::Input) -> Role {
         match input {
             stack::Input::Push(_) => Role::Insert,
@@ -78,25 +84,39 @@ pub(super) struct Empty {
     pub last: u32,
 }
 
-/// The values of a part, each inserted once and removed at most once.
+/// The values of a part, each insertion with its removal.
 pub(super) struct Collection<'a> {
     pub spans: Vec<Span>,
     /// By span: its value.
     pub values: Vec<&'a Value>,
     pub empties: Vec<Empty>,
     pub events: u32,
-    /// Repeated values or observations were left out.
-    pub partial: bool,
+    /// How many of the spans, from the first on, are certain; the others are guesses about repeated values.
+    pub certain: usize,
+    /// Observations were left out.
+    pub observed: bool,
     /// A removal is pending: it may have removed any value that nothing else removed.
     pub pending_removals: bool,
 }
 
 impl Collection<'_> {
-    /// Leaves out the values that nothing is known to have removed.
+    /// Whether some removal is guessed to take out what was inserted after it: then the guess is wrong.
+    pub fn is_impossible(&self) -> bool {
+        self.spans[self.certain..].iter().any(|span| span.rr < span.ic)
+    }
+
+    /// Leaves out the guesses.
+    pub fn drop_guesses(&mut self) {
+        self.spans.truncate(self.certain);
+        self.values.truncate(self.certain);
+    }
+
+    /// Leaves out the values that nothing is known to have removed. There must be no guesses.
     pub fn drop_never_removed(&mut self) {
         let mut spans = self.spans.iter();
         self.values.retain(|_| spans.next().expect("one span a value").is_removed());
         self.spans.retain(Span::is_removed);
+        self.certain = self.spans.len();
     }
 }
 
@@ -135,12 +155,11 @@ struct Seen<'a> {
     value: &'a Value,
     insert: OpId,
     remove: OpId,
-    /// Another removal of the same value.
-    again: OpId,
-    repeated: bool,
+    /// Where the operations of a value that is inserted or removed again are kept, 0 for all others.
+    repeated: u32,
 }
 
-/// Reads a part as a collection. The inner error is a violation. O(n).
+/// Reads a part as a collection. The inner error is a violation. O(n log n), O(n) for distinct values.
 pub(super) fn collect<'a, O: Collected>(
     object: &O,
     kind: Kind,
@@ -156,14 +175,14 @@ pub(super) fn collect<'a, O: Collected>(
         })
         .filter(|value| !value.is_nil());
     let mut numbers = Numbers::new(values, part.ops.len());
-    let mut seen: Vec<Seen<'a>> = Vec::with_capacity(part.ops.len() / 2);
+    let mut reader = Reader { seen: Vec::with_capacity(part.ops.len() / 2), repeated: vec![Repeated::default()] };
     let mut empties = Vec::new();
-    let (mut partial, mut pending_removals) = (false, false);
+    let (mut observed, mut pending_removals) = (false, false);
     for &op in part.ops {
         let (role, argument) = roles.read(part, op)?;
         let value = match (role, part.output(op)) {
             (Role::Observe, output) => {
-                partial |= output.is_some();
+                observed |= output.is_some();
                 continue;
             }
             (Role::Insert, _) => argument,
@@ -177,56 +196,88 @@ pub(super) fn collect<'a, O: Collected>(
             }
             (Role::Remove, Some(value)) => value,
         };
-        let number = numbers.get(value, seen.len() as u32);
-        if number as usize == seen.len() {
-            seen.push(Seen { value, insert: NO_OP, remove: NO_OP, again: NO_OP, repeated: false });
-        }
-        let seen = &mut seen[number as usize];
-        match role {
-            Role::Insert if seen.insert == NO_OP => seen.insert = op,
-            Role::Insert => seen.repeated = true,
-            _ if seen.remove == NO_OP => seen.remove = op,
-            _ => seen.again = op,
-        }
+        let number = numbers.get(value, reader.seen.len() as u32);
+        reader.add(number, value, role, op);
     }
-    let mut collection =
-        Collection { spans: Vec::new(), values: Vec::new(), empties, events: part.events, partial, pending_removals };
-    Ok(match fill(&mut collection, &seen, part) {
-        Some(violation) => Err(violation),
-        None => Ok(collection),
-    })
+    let spans = Vec::with_capacity(reader.seen.len());
+    let values = Vec::with_capacity(reader.seen.len());
+    let events = part.events;
+    let collection = Collection { spans, values, empties, events, certain: 0, observed, pending_removals };
+    Ok(reader.finish(collection, part, O::FIFO))
 }
 
-/// Makes spans of the values seen; answers the first violation that concerns one value alone.
-fn fill<'a>(collection: &mut Collection<'a>, seen: &[Seen<'a>], part: &PartView<'_>) -> Option<Violation> {
-    collection.spans.reserve(seen.len());
-    collection.values.reserve(seen.len());
-    for &Seen { value, insert, remove, again, repeated } in seen {
-        if repeated {
-            collection.partial = true;
-            continue;
+struct Reader<'a> {
+    /// By value number.
+    seen: Vec<Seen<'a>>,
+    /// The first is not used.
+    repeated: Vec<Repeated>,
+}
+
+impl<'a> Reader<'a> {
+    fn add(&mut self, number: u32, value: &'a Value, role: Role, op: OpId) {
+        if number as usize == self.seen.len() {
+            self.seen.push(Seen { value, insert: NO_OP, remove: NO_OP, repeated: 0 });
         }
-        if insert == NO_OP {
-            return Some(Violation::ThinAir { operation: remove });
+        let seen = &mut self.seen[number as usize];
+        let slot = if role == Role::Insert { &mut seen.insert } else { &mut seen.remove };
+        if *slot == NO_OP && seen.repeated == 0 {
+            *slot = op;
+            return;
         }
-        if again != NO_OP {
-            return Some(Violation::RemovedTwice { insert, first: remove, second: again });
+        if seen.repeated == 0 {
+            seen.repeated = self.repeated.len() as u32;
+            let known = |op: OpId| if op == NO_OP { Vec::new() } else { vec![op] };
+            self.repeated.push(Repeated { inserts: known(seen.insert), removes: known(seen.remove) });
         }
-        let (ic, ir) = (part.call(insert), part.ret(insert));
-        if remove == NO_OP {
-            // A pending insertion that nobody saw the effect of need not have had any.
-            if part.output(insert).is_some() {
-                collection.spans.push(Span { insert, remove, ic, ir, rc: NEVER, rr: NEVER });
-                collection.values.push(value);
-            }
-            continue;
-        }
-        let (rc, rr) = (part.call(remove), part.ret(remove));
-        if rr < ic {
-            return Some(Violation::TooEarly { operation: remove, insert });
-        }
-        collection.spans.push(Span { insert, remove, ic, ir, rc, rr });
-        collection.values.push(value);
+        let repeated = &mut self.repeated[seen.repeated as usize];
+        if role == Role::Insert { &mut repeated.inserts } else { &mut repeated.removes }.push(op);
     }
-    None
+
+    /// Makes spans of the values seen, the certain ones first; or the first violation that concerns one value alone.
+    fn finish(
+        mut self,
+        mut collection: Collection<'a>,
+        part: &PartView<'_>,
+        fifo: bool,
+    ) -> Result<Collection<'a>, Violation> {
+        let mut guesses = Vec::new();
+        for &Seen { value, insert, remove, repeated } in &self.seen {
+            if repeated == 0 {
+                collection.spans.extend(single(part, insert, remove)?);
+            } else {
+                let repeated = std::mem::take(&mut self.repeated[repeated as usize]);
+                if repeated.inserts.is_empty() {
+                    return Err(Violation::ThinAir { operation: repeated.removes[0] });
+                }
+                match repeated.pair(part, fifo, collection.pending_removals) {
+                    Paired::Certain(spans) => collection.spans.extend(spans),
+                    Paired::Guessed(spans) => guesses.extend(spans.into_iter().map(|span| (span, value))),
+                    Paired::Violation(violation) => return Err(violation),
+                }
+            }
+            collection.values.resize(collection.spans.len(), value);
+        }
+        collection.certain = collection.spans.len();
+        collection.spans.extend(guesses.iter().map(|(span, _)| *span));
+        collection.values.extend(guesses.iter().map(|(_, value)| *value));
+        Ok(collection)
+    }
+}
+
+/// The span of a value that is inserted and removed at most once.
+fn single(part: &PartView<'_>, insert: OpId, remove: OpId) -> Result<Option<Span>, Violation> {
+    if insert == NO_OP {
+        return Err(Violation::ThinAir { operation: remove });
+    }
+    let (ic, ir) = (part.call(insert), part.ret(insert));
+    if remove == NO_OP {
+        // A pending insertion that nobody saw the effect of need not have had any.
+        let returned = part.output(insert).is_some();
+        return Ok(returned.then_some(Span { insert, remove, ic, ir, rc: NEVER, rr: NEVER }));
+    }
+    let (rc, rr) = (part.call(remove), part.ret(remove));
+    if rr < ic {
+        return Err(Violation::TooEarly { operation: remove, insert });
+    }
+    Ok(Some(Span { insert, remove, ic, ir, rc, rr }))
 }

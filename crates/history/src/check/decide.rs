@@ -1,8 +1,8 @@
 //! Which algorithm decides which part.
 //!
-//! The fast algorithms decide parts in which values are distinct. Where something was left out of what they looked at
-//! (repeated values, observations, pending removals), their "violation" still holds and their "none" does not count: the
-//! search decides then.
+//! The fast algorithms decide parts in which values are distinct or as good as that. Where something was left out of what
+//! they looked at (observations, pending removals), their "violation" still holds and their "none" does not count; where
+//! they looked at a guess (repeated values), it is the other way round. The search decides then.
 
 use super::collection::{Collected, Collection, collect};
 use super::part::{PartView, Parts};
@@ -123,21 +123,30 @@ impl Checker<'_> {
                 return Ok(Verdict::Fail(violation));
             }
         };
-        let mut answer = linearize(&collection);
-        if answer.is_err() && collection.pending_removals {
-            // What nothing removed may have been removed by a pending operation. Without those values the violation stands.
-            collection.drop_never_removed();
-            answer = linearize(&collection);
-            collection.partial = true;
+        let guessed = collection.certain < collection.spans.len();
+        if !collection.observed && !collection.is_impossible() {
+            // An order without the pending removals is an order.
+            match linearize(&collection) {
+                Ok(order) => {
+                    self.ran(algorithm);
+                    return Ok(Verdict::Pass(vec![plain(part, order)]));
+                }
+                Err(violation) if !guessed && !collection.pending_removals => {
+                    self.ran(algorithm);
+                    return Ok(Verdict::Fail(violation));
+                }
+                Err(_) => {}
+            }
         }
-        match answer {
+        collection.drop_guesses();
+        if collection.pending_removals {
+            // What nothing removed may have been removed by a pending operation.
+            collection.drop_never_removed();
+        }
+        match linearize(&collection) {
             Err(violation) => {
                 self.ran(algorithm);
                 Ok(Verdict::Fail(violation))
-            }
-            Ok(order) if !collection.partial => {
-                self.ran(algorithm);
-                Ok(Verdict::Pass(vec![plain(part, order)]))
             }
             Ok(_) => self.search(part),
         }

@@ -16,6 +16,7 @@ mod part;
 mod priority_queue;
 mod queue;
 mod register;
+mod repeated;
 pub mod search;
 mod set;
 mod spans;

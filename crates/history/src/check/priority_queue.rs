@@ -49,28 +49,37 @@ pub(super) fn linearize(collection: &Collection<'_>, descending: &[u32]) -> Resu
     let events = collection.events;
     let mut gaps = Gaps::new(events);
     let mut moments = Moments::with_capacity(2 * descending.len() + collection.empties.len());
-    for (rank, &value) in descending.iter().enumerate() {
-        let span = &collection.spans[value as usize];
-        let rank = rank as u32;
-        let (_, latest) = span.insertion();
-        if !span.is_removed() {
-            moments.push(latest, 3, rank, span.insert);
-            gaps.take(latest + 1, events);
-            continue;
+    let mut taken = Vec::new();
+    let mut rank = 0;
+    for equal in descending.chunk_by(|&a, &b| collection.values[a as usize] == collection.values[b as usize]) {
+        let higher = &descending[..rank as usize];
+        for &value in equal {
+            let span = &collection.spans[value as usize];
+            let (_, latest) = span.insertion();
+            if !span.is_removed() {
+                moments.push(latest, 3, rank, span.insert);
+                taken.push((latest + 1, events));
+            } else {
+                let (first, last) = span.removal();
+                let gap = gaps.free(first);
+                if gap > last {
+                    return Err(outranked(collection, higher, span));
+                }
+                if latest < gap {
+                    moments.push(latest, 3, rank, span.insert);
+                    moments.push(gap, 0, rank, span.remove);
+                    taken.push((latest + 1, gap));
+                } else {
+                    // It may come and go in one gap.
+                    moments.push(gap, 1, 2 * rank, span.insert);
+                    moments.push(gap, 1, 2 * rank + 1, span.remove);
+                }
+            }
+            rank += 1;
         }
-        let (first, last) = span.removal();
-        let gap = gaps.free(first);
-        if gap > last {
-            return Err(outranked(collection, &descending[..rank as usize], span));
-        }
-        if latest < gap {
-            moments.push(latest, 3, rank, span.insert);
-            moments.push(gap, 0, rank, span.remove);
-            gaps.take(latest + 1, gap);
-        } else {
-            // It may come and go in one gap.
-            moments.push(gap, 1, 2 * rank, span.insert);
-            moments.push(gap, 1, 2 * rank + 1, span.remove);
+        // Equal values do not keep each other from leaving.
+        for (first, end) in taken.drain(..) {
+            gaps.take(first, end);
         }
     }
     for (rank, empty) in collection.empties.iter().enumerate() {

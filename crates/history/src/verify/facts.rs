@@ -236,14 +236,65 @@ impl<'a> Scene<'a> {
     }
 
     pub(super) fn span(&self, stay: &Stay) -> Result<Span<'a>, Refusal> {
-        let value = self.sole_source(stay.insert)?;
+        let value = self.put(stay.insert)?;
         let leaves = match stay.remove {
             Some(remove) => {
-                self.check_takes(remove, value)?;
+                self.check_pair(stay.insert, remove)?;
                 self.operation(remove)?.call
             }
-            None => self.never_removed(value)?,
+            None if self.tally(value).sources == 1 => self.never_removed(value)?,
+            None => {
+                let (inserts, removes) = self.turns(value)?;
+                if inserts.iter().position(|&op| op == stay.insert).is_none_or(|turn| turn < removes.len()) {
+                    return Err(Refusal::Removed(value.clone()));
+                }
+                u32::MAX
+            }
         };
         Ok(Span { value, enters: self.operation(stay.insert)?.end(), leaves })
+    }
+
+    /// Checks that `remove` took out what `insert` put in: the value has no other source; or it is the turn of both.
+    pub(super) fn check_pair(&self, insert: OpId, remove: OpId) -> Result<&'a Value, Refusal> {
+        let value = self.put(insert)?;
+        self.check_takes(remove, value)?;
+        if self.tally(value).sources != 1 {
+            let (inserts, removes) = self.turns(value)?;
+            if !inserts.into_iter().zip(removes).any(|pair| pair == (insert, remove)) {
+                return Err(Refusal::NotPaired { insert, remove });
+            }
+        }
+        Ok(value)
+    }
+
+    /// The operations that put a value in and those that took it out, in the order of calls, where the k-th of these takes
+    /// out what the k-th of those put in. That can be said when equal values leave in the order in which they came, or
+    /// it makes no difference, no removal is pending that would count too, and of two such operations the one called first also returned first: if they took
+    /// effect the other way round, each could have done so at the other's moment.
+    fn turns(&self, value: &Value) -> Result<(Vec<OpId>, Vec<OpId>), Refusal> {
+        let sources = self.tally(value).sources;
+        let refusal = Refusal::OtherSource { value: value.clone(), sources, expected: 1 };
+        let fits = matches!(self.kind, Kind::Queue | Kind::PriorityQueue | Kind::PriorityQueueMin | Kind::Bag);
+        if !fits || self.pending != u32::MAX {
+            return Err(refusal);
+        }
+        let (mut inserts, mut removes) = (Vec::new(), Vec::new());
+        for &op in &self.members.ops {
+            let operation = self.members.operation(op)?;
+            if self.is_void(operation) {
+                continue;
+            }
+            if self.puts(op, operation) == Some(value) {
+                inserts.push((op, operation.end()));
+            }
+            if self.takes(op, operation) == Some(value) {
+                removes.push((op, operation.end()));
+            }
+        }
+        if !inserts.is_sorted_by_key(|(_, end)| *end) || !removes.is_sorted_by_key(|(_, end)| *end) {
+            return Err(refusal);
+        }
+        let ops = |list: Vec<(OpId, u32)>| list.into_iter().map(|(op, _)| op).collect();
+        Ok((ops(inserts), ops(removes)))
     }
 }

@@ -167,6 +167,15 @@ pub enum Refusal {
     },
     /// An order explains the events that none is said to explain.
     Explained(OpId),
+    /// It is not shown that the removal took out what the insertion put in.
+    NotPaired {
+        /// The insertion.
+        insert: OpId,
+        /// The removal.
+        remove: OpId,
+    },
+    /// The value was not taken out more often than it was put in.
+    NotTooOften(Value),
     /// Some order explains the part that is said to have none.
     Ordered,
     /// The history is not stuck.
@@ -295,6 +304,10 @@ impl Refusal {
             OtherPrefix { claimed, found } => {
                 write!(f, "there are {found} events up to the return, not {claimed}")
             }
+            NotPaired { insert, remove } => {
+                write!(f, "operation {} need not have taken out what operation {} put in", remove.0, insert.0)
+            }
+            NotTooOften(value) => write!(f, "{value} was not taken out more often than it was put in"),
             Ordered => write!(f, "an order explains the part"),
             Explained(op) => write!(f, "an order explains the history up to the return of operation {}", op.0),
             NotStuck => f.write_str("the history is not stuck"),

@@ -3,6 +3,8 @@
 //! Invariant: a pattern accepted here excludes every order. Each function says why in a sentence; the facts it starts
 //! from are those of [`facts`](super::facts).
 
+use std::collections::HashSet;
+
 use super::facts::{Family, NIL, Scene};
 use super::simulate::{Action, Kind};
 use super::{Members, Reading, Refusal, Stop, unplaced};
@@ -27,7 +29,10 @@ impl<'a> Scene<'a> {
         let kind = self.kind;
         match pattern {
             Violation::ThinAir { .. } | Violation::TooEarly { .. } => self.family != Family::Other,
-            Violation::RemovedTwice { .. } | Violation::TooLate { .. } | Violation::Missed { .. } => {
+            Violation::RemovedTwice { .. }
+            | Violation::RemovedTooOften { .. }
+            | Violation::TooLate { .. }
+            | Violation::Missed { .. } => {
                 matches!(self.family, Family::Collection | Family::Set)
             }
             Violation::NotEmpty { .. } => self.family == Family::Collection,
@@ -47,8 +52,12 @@ impl<'a> Scene<'a> {
         match pattern {
             Violation::ThinAir { operation } => self.check_sources(self.seen(*operation)?, 0),
             Violation::RemovedTwice { insert, first, second } => self.removed_twice(*insert, *first, *second),
+            Violation::RemovedTooOften { inserts, removes } => self.removed_too_often(inserts, removes),
             Violation::TooEarly { operation, insert } => {
-                self.check_sees(*operation, self.sole_source(*insert)?)?;
+                match self.sole_source(*insert) {
+                    Ok(value) => self.check_sees(*operation, value)?,
+                    Err(refusal) => drop(self.check_pair(*insert, *operation).map_err(|_| refusal)?),
+                }
                 self.check_before(*operation, *insert)
             }
             Violation::TooLate { operation, remove } => self.too_late(*operation, *remove),
@@ -72,6 +81,20 @@ impl<'a> Scene<'a> {
         self.check_takes(first, value)?;
         self.check_takes(second, value)?;
         if first == second { Err(Refusal::Same(first, second)) } else { Ok(()) }
+    }
+
+    /// What was put in so many times cannot be taken out more often.
+    fn removed_too_often(&self, inserts: &[OpId], removes: &[OpId]) -> Result<(), Refusal> {
+        let value = self.seen(*removes.first().ok_or(Refusal::NoValues)?)?;
+        self.check_sources(value, inserts.len() as u32)?;
+        let mut seen = HashSet::new();
+        for &remove in removes {
+            self.check_takes(remove, value)?;
+            if !seen.insert(remove) {
+                return Err(Refusal::Repeated(remove));
+            }
+        }
+        if removes.len() > inserts.len() { Ok(()) } else { Err(Refusal::NotTooOften(value.clone())) }
     }
 
     /// What was put in once is gone for good when it has been taken out.
@@ -109,7 +132,10 @@ impl<'a> Scene<'a> {
     /// Whenever the operation takes effect, which is not before the value it gives out was put in, something of higher
     /// priority is inside.
     fn outranked(&self, operation: OpId, insert: OpId, inside: &[Stay]) -> Result<(), Refusal> {
-        let value = self.sole_source(insert)?;
+        let value = match self.sole_source(insert) {
+            Ok(value) => value,
+            Err(refusal) => self.check_pair(insert, operation).map_err(|_| refusal)?,
+        };
         self.check_sees(operation, value)?;
         let cover = self.cover(inside, |other| {
             let higher = if self.kind == Kind::PriorityQueue { other > value } else { other < value };
