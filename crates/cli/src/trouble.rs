@@ -70,7 +70,7 @@ impl Trouble {
 pub fn with_reading(file: &str, error: ReadError) -> Result<Trouble, selvedge_history::Limit> {
     match error {
         ReadError::At { line, column, reason } => Ok(Trouble::new(file, reason)
-            .at(line, Some(column))
+            .at(line, column)
             .advise("--format NAME says which format the file has; docs/formats.md describes them")),
         ReadError::Io(error) => Ok(Trouble::io(file, &error)),
         ReadError::Limit(limit) => Err(limit),

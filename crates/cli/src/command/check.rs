@@ -205,10 +205,15 @@ fn decide(
 }
 
 fn misfit(file: &str, log: &Log, kind: Kind, unfit: &Unfit) -> Trouble {
-    let line = if unfit.at_return { log.return_line(unfit.op) } else { log.call_line(unfit.op) };
-    Trouble::new(file, unfit)
-        .at(line, None)
-        .advise(format!("it was read as a history of a {}; --object NAME says what it is of", kind.name()))
+    let trouble = Trouble::new(file, unfit);
+    match unfit.op {
+        Some(op) => {
+            let line = if unfit.at_return { log.return_line(op) } else { log.call_line(op) };
+            let advice = format!("it was read as a history of a {}; --object NAME says what it is of", kind.name());
+            trouble.at(line, None).advise(advice)
+        }
+        None => trouble.advise(format!("--initial VALUE says what a {} starts with", kind.name())),
+    }
 }
 
 /// The certificate of a verdict, ready to be written.

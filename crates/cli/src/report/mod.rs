@@ -6,17 +6,20 @@
 pub mod json;
 pub mod operation;
 pub mod print;
+mod replay;
 pub mod sentence;
 #[cfg(test)]
 mod tests;
 pub mod text;
 pub mod timeline;
 
+use std::collections::HashSet;
+
 use selvedge_history::check::Answer;
 use selvedge_history::evidence::{Failure, Violation};
-use selvedge_history::{Limit, Log, OpId, Value, Verdict};
+use selvedge_history::{Call, Limit, Log, OpId, Value, Verdict};
 
-use self::operation::{Family, Reading};
+use self::operation::Reading;
 use self::text::{FAIL, FAINT, PASS, UNKNOWN, paint, paragraph};
 use self::timeline::{BARS_MAX, Bar};
 use crate::exit::Exit;
@@ -77,8 +80,7 @@ impl Decided<'_> {
 
     fn full(&self) -> String {
         let object = self.answer.kind.name();
-        let evidence = if self.evidence_kept { "" } else { "; evidence: --certificate FILE or --json" };
-        let numbers = paint(FAINT, paragraph(&format!("{}{evidence}", self.numbers()), 2));
+        let numbers = paint(FAINT, self.footer());
         match &self.answer.verdict {
             Verdict::Pass(_) => {
                 format!("{}  {}: linearizable as a {object}\n{numbers}", paint(PASS, "PASS"), self.file)
@@ -88,9 +90,22 @@ impl Decided<'_> {
                 format!("{headline}\n\n{}\n{numbers}", self.explanation(failure))
             }
             Verdict::Unknown(limit) => {
-                let (known, advice) = (paragraph(&self.known(), 2), paragraph(&advice(*limit, self.limits), 2));
+                let (known, advice) = (paragraph(&self.known(), 2), advice(*limit, self.limits));
                 format!("{}\n{known}{advice}", self.line())
             }
+        }
+    }
+
+    /// The numbers, and how to get the evidence where it goes nowhere yet.
+    fn footer(&self) -> String {
+        let numbers = self.numbers();
+        let evidence = "evidence: --certificate FILE";
+        if self.evidence_kept {
+            paragraph(&numbers, 2)
+        } else if numbers.len() + evidence.len() + 4 > text::WIDTH {
+            format!("{}  {evidence}\n", paragraph(&numbers, 2))
+        } else {
+            format!("  {numbers}; {evidence}\n")
         }
     }
 
@@ -117,17 +132,23 @@ impl Decided<'_> {
         out
     }
 
+    /// How far an order can go: what it ends with, what the object holds then, what it would answer instead.
     fn longest_order(&self, operation: OpId, partial: &[OpId]) -> String {
         let reading = self.reading();
         let placed = counted(partial.len() as u64, "operation");
         let last: Vec<String> = partial.iter().rev().take(3).rev().map(|&op| reading.label(op)).collect();
         let ends = if last.is_empty() { String::new() } else { format!(", ending with {}", last.join(", ")) };
-        let open = self.overlapping(operation).into_iter().filter(|op| !partial.contains(op)).count();
-        let open = match open {
-            0 => "nothing else was open".to_owned(),
-            open => format!("{} more could still take effect", counted(open as u64, "operation")),
-        };
-        format!("The longest order found has {placed}{ends}; {open}.")
+        let mut text = format!("The longest order found has {placed}{ends}.");
+        if let Some(after) = replay::replay(reading, self.initial, partial, operation) {
+            text.push_str(&after.describe(reading, operation));
+        }
+        let placed: HashSet<&OpId> = partial.iter().collect();
+        let open = self.overlapping(operation).iter().filter(|op| !placed.contains(op)).count();
+        if open > 0 {
+            let open = counted(open as u64, "operation");
+            text.push_str(&format!(" Also open, and not placed: {open}."));
+        }
+        text
     }
 
     /// The operations to draw, and how many more matter.
@@ -136,13 +157,8 @@ impl Decided<'_> {
         if let Violation::Unplaced { operation, partial, .. } = &failure.violation {
             ops.extend(self.overlapping(*operation));
             ops.extend(partial.iter().rev().take(3));
-            let mut seen = Vec::new();
-            ops.retain(|op| {
-                !seen.contains(op) && {
-                    seen.push(*op);
-                    true
-                }
-            });
+            let mut seen = HashSet::new();
+            ops.retain(|op| seen.insert(*op));
         }
         let hidden = ops.len().saturating_sub(BARS_MAX);
         ops.truncate(BARS_MAX);
@@ -153,15 +169,16 @@ impl Decided<'_> {
     fn overlapping(&self, operation: OpId) -> Vec<OpId> {
         let history = &self.log.history;
         let this = history.operation(operation);
-        let same = |op: &selvedge_history::Operation<selvedge_history::Call, Value>| {
-            let element = self.reading().family() != Family::Set || op.input.argument == this.input.argument;
-            op.input.object == this.input.object && op.input.key == this.input.key && element
-        };
+        let kind = self.answer.kind;
+        let part = |call: &Call| (call.object, kind.part_key(call));
+        let here = part(&this.input);
         let mut ops: Vec<OpId> = history
             .operations()
             .iter()
             .enumerate()
-            .filter(|(i, op)| *i as u32 != operation.0 && op.call < this.end() && op.end() > this.call && same(op))
+            .filter(|(i, op)| {
+                *i as u32 != operation.0 && op.call < this.end() && op.end() > this.call && part(&op.input) == here
+            })
             .map(|(i, _)| OpId(i as u32))
             .collect();
         ops.reverse();
@@ -245,12 +262,14 @@ pub fn limit_text(limit: Limit, limits: &Limits) -> String {
     }
 }
 
-/// What to do about a limit.
+/// What to do about a limit, as a paragraph.
 fn advice(limit: Limit, limits: &Limits) -> String {
     match limit {
-        Limit::Time => "More time: --time-max TIME (none for no limit). It counts for all files together.".to_owned(),
-        Limit::Memory => format!("More memory than {}: --memory-max SIZE.", show_size(limits.memory_max)),
-        Limit::Interrupted => "It was stopped from outside.".to_owned(),
+        Limit::Time => paragraph("More time: --time-max TIME, for all files together (none for no limit).", 2),
+        Limit::Memory => {
+            paragraph(&format!("More memory than {}: --memory-max SIZE.", show_size(limits.memory_max)), 2)
+        }
+        Limit::Interrupted => String::new(),
     }
 }
 
@@ -260,7 +279,7 @@ pub fn cut(file: &str, limit: Limit, limits: &Limits, progress: &Progress) -> En
     let full = format!(
         "{line}\n{}{}",
         paragraph(&format!("It was cut short here: {}.", progress.describe()), 2),
-        paragraph(&advice(limit, limits), 2)
+        advice(limit, limits)
     );
     let json = json::cut(file, limit, limits, progress);
     Entry { exit: Exit::Unknown, full, line, json, certificate: None }

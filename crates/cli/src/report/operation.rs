@@ -38,12 +38,13 @@ pub fn show(value: &Value) -> String {
 impl Reading<'_> {
     /// What the object is to a reader.
     pub fn family(&self) -> Family {
-        match self.kind.name() {
-            "queue" | "stack" | "deque" | "bag" => Family::Collection,
-            name if name.starts_with("priority-queue") => Family::Collection,
-            "set" => Family::Set,
-            "register" | "cas-register" | "multi-register" | "map" => Family::Register,
-            _ => Family::Other,
+        match self.kind {
+            Kind::Queue | Kind::Stack | Kind::Deque | Kind::Bag | Kind::PriorityQueue | Kind::PriorityQueueMin => {
+                Family::Collection
+            }
+            Kind::Set => Family::Set,
+            Kind::Register | Kind::CasRegister | Kind::MultiRegister | Kind::Map => Family::Register,
+            Kind::Counter | Kind::Mutex | Kind::RwLock | Kind::Semaphore => Family::Other,
         }
     }
 
@@ -60,18 +61,24 @@ impl Reading<'_> {
         let arguments: Vec<String> = key.into_iter().chain(arguments).collect();
         let method = truncate(&clean(self.log.name(call.method)), VALUE_MAX);
         let mut label = if arguments.is_empty() { method } else { format!("{method}({})", arguments.join(" ")) };
+        // What takes an argument besides its key says nothing by answering nothing.
+        let takes = !self.kind.argument(call).is_nil();
         match operation.output() {
-            Some(Value::Nil) if !call.argument.is_nil() => {}
-            Some(Value::Nil) => match self.family() {
-                Family::Collection => label.push_str("→empty"),
-                Family::Register => label.push_str("→nil"),
-                Family::Set | Family::Other => {}
-            },
-            Some(output) => label.push_str(&format!("→{}", show(output))),
-            None if call.argument.is_nil() => label.push_str("→?"),
-            None => {}
+            Some(Value::Nil) if takes => {}
+            Some(output) => label.push_str(&self.result(output).map_or(String::new(), |result| format!("→{result}"))),
+            None if takes || matches!(self.kind, Kind::Mutex | Kind::RwLock | Kind::Semaphore) => {}
+            None => label.push_str("→?"),
         }
         label
+    }
+
+    /// A result, where it says something: nothing is "empty" for a collection, and not worth a word for a lock.
+    pub fn result(&self, output: &Value) -> Option<String> {
+        match (output, self.family()) {
+            (Value::Nil, Family::Collection) => Some("empty".to_owned()),
+            (Value::Nil, Family::Set | Family::Other) => None,
+            (output, _) => Some(show(output)),
+        }
     }
 
     /// The value that the operation is about: what it put in, or what it got.

@@ -33,8 +33,12 @@ pub fn hint(reading: Reading<'_>, failure: &Failure, initial: Option<&Value>) ->
         Value::List(items) => items.contains(value),
         argument => argument == value,
     });
-    let quoted = if value == &Value::text("") { "\"\"".to_owned() } else { value.to_string() };
-    (!written).then(|| format!("Nothing wrote {quoted}. If it was there from the start, say so: --initial '{quoted}'"))
+    let (shown, flag) = match value {
+        Value::Text(text) if text.is_empty() => ("an empty text".to_owned(), "'\"\"'".to_owned()),
+        Value::Text(text) => (text.to_string(), format!("'\"{text}\"'")),
+        value => (value.to_string(), value.to_string()),
+    };
+    (!written).then(|| format!("Nothing wrote {shown}. If it was there from the start, say so: --initial {flag}"))
 }
 
 /// What registers hold before anybody writes, in most programs.
@@ -61,7 +65,7 @@ fn violation(reading: Reading<'_>, violation: &Violation) -> String {
         Violation::Crossed { first, last, other_first, other_last } => {
             crossed(reading, *first, *last, *other_first, *other_last)
         }
-        Violation::Unplaced { operation, .. } => unplaced(reading, *operation),
+        Violation::Unplaced { operation, shortest, .. } => unplaced(reading, *operation, *shortest),
         Violation::NeedNotBlock { operation } => need_not_block(reading, *operation),
         // The list of kinds may grow; a kind that has no sentence yet is still named.
         other => format!("The history shows a violation of kind {}.", other.kind()),
@@ -90,7 +94,7 @@ fn thin_air(reading: Reading<'_>, operation: OpId) -> String {
     let (label, lines, value) = (reading.label(operation), reading.lines(operation), reading.value(operation));
     let brought = (verbs(reading).brought)(&value);
     let initial = if reading.family() == Family::Register { ", and it was not there from the start" } else { "" };
-    format!("{label} ({lines}): no operation {brought}{initial}.")
+    format!("{label} ({lines}) came up with {value}, but no operation {brought}{initial}.")
 }
 
 fn removed_twice(reading: Reading<'_>, insert: OpId, first: OpId, second: OpId) -> String {
@@ -162,11 +166,13 @@ fn stays(reading: Reading<'_>, inside: &[Stay]) -> String {
         let until = stay.remove.map_or("the end".to_owned(), |remove| reading.called(remove));
         format!("{} (from {from} to {until})", reading.value(stay.insert))
     };
-    let mut parts: Vec<String> = inside.iter().take(SPELLED_OUT).map(spell).collect();
-    if inside.len() > SPELLED_OUT {
-        parts.push(format!("and so on, {} in all", counted(inside.len() as u64, "value")));
-    }
-    parts.join(", then ")
+    let spelled: Vec<String> = inside.iter().take(SPELLED_OUT).map(spell).collect();
+    let more = if inside.len() > SPELLED_OUT {
+        format!(", and so on, {} in all", counted(inside.len() as u64, "value"))
+    } else {
+        String::new()
+    };
+    format!("{}{more}", spelled.join(", then "))
 }
 
 fn not_empty(reading: Reading<'_>, operation: OpId, inside: &[Stay]) -> String {
@@ -180,10 +186,9 @@ fn not_empty(reading: Reading<'_>, operation: OpId, inside: &[Stay]) -> String {
 
 fn outranked(reading: Reading<'_>, operation: OpId, insert: OpId, inside: &[Stay]) -> String {
     format!(
-        "{} ({}) gave out {}, but all the time that it could have, something that goes before {} was certainly inside: {}.",
+        "Whenever {} ({}) could have taken effect, something that goes before {} was certainly inside: {}.",
         reading.label(operation),
         reading.lines(operation),
-        reading.value(insert),
         reading.value(insert),
         stays(reading, inside),
     )
@@ -239,27 +244,39 @@ fn crossed(
         ),
         None => format!("{one} was there from the start and still there when {last_label} was called ({last_called})"),
     };
-    let not_before = match first {
-        Some(_) => {
-            format!("{} was called ({}) after that began", reading.label(other_last), reading.called(other_last),)
-        }
-        None => "nothing comes before the start".to_owned(),
-    };
+    let not_before = first.map_or(String::new(), |first| {
+        format!(
+            " It did not leave before, since {} was called ({}) after {} had returned ({}).",
+            reading.label(other_last),
+            reading.called(other_last),
+            reading.label(first),
+            reading.returned(first),
+        )
+    });
     let not_after = match other_first {
-        Some(other) => format!("{} had returned ({}) before that ended", reading.label(other), reading.returned(other)),
-        None => format!("{two} was there from the start"),
+        Some(other) => format!(
+            " It did not come after, since {} had returned ({}) before {last_label} was called ({last_called}).",
+            reading.label(other),
+            reading.returned(other),
+        ),
+        None => " It did not come after, since it was there from the start.".to_owned(),
     };
-    format!(
-        "{held}, so nothing else was in between. But {two} fits neither before ({not_before}) nor after ({not_after})."
-    )
+    format!("{held}, so nothing else was there in between. But {two} was there too.{not_before}{not_after}")
 }
 
-fn unplaced(reading: Reading<'_>, operation: OpId) -> String {
+fn unplaced(reading: Reading<'_>, operation: OpId, shortest: bool) -> String {
     let (label, lines) = (reading.label(operation), reading.lines(operation));
-    format!(
-        "{label} ({lines}) fits nowhere: some order explains everything that returned before it did, but none explains its \
-         result as well."
-    )
+    if shortest {
+        format!(
+            "{label} ({lines}) fits nowhere: some order explains everything that returned before it did, but none \
+             explains its result as well."
+        )
+    } else {
+        format!(
+            "No order explains this history. The search got stuck at {label} ({lines}); it was cut short before it could \
+             tell which operation is the first that cannot be explained."
+        )
+    }
 }
 
 fn need_not_block(reading: Reading<'_>, operation: OpId) -> String {

@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn pending_operations_stay_open() {
-        check(&[(0, "enq(1)", 0, None), (1, "deq→1", 2, Some(5))], &["  t0  |-enq(1)----...", "  t1   |-deq→1-|"]);
+        check(&[(0, "enq(1)", 0, None), (1, "deq→1", 2, Some(5))], &["  t0  |-enq(1)--...", "  t1   |-deq→1-|"]);
     }
 
     #[test]
