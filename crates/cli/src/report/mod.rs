@@ -154,9 +154,11 @@ impl Decided<'_> {
     /// The operations to draw, and how many more matter.
     fn shown(&self, failure: &Failure) -> (Vec<OpId>, usize) {
         let mut ops = failure.violation.operations();
-        if let Violation::Unplaced { operation, partial, .. } = &failure.violation {
+        if let Violation::NeedNotBlock { operation } | Violation::Unplaced { operation, .. } = &failure.violation {
             ops.extend(self.overlapping(*operation));
-            ops.extend(partial.iter().rev().take(3));
+            if let Violation::Unplaced { partial, .. } = &failure.violation {
+                ops.extend(partial.iter().rev().take(3));
+            }
             let mut seen = HashSet::new();
             ops.retain(|op| seen.insert(*op));
         }

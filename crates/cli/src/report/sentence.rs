@@ -234,6 +234,9 @@ fn crossed(
     other_first: Option<OpId>,
     other_last: OpId,
 ) -> String {
+    if other_first == Some(other_last) {
+        return stale(reading, first, last, other_last);
+    }
     let (one, two) = (reading.value(last), reading.value(other_last));
     let (last_label, last_called) = (reading.label(last), reading.called(last));
     let held = match first {
@@ -262,6 +265,26 @@ fn crossed(
         None => " It did not come after, since it was there from the start.".to_owned(),
     };
     format!("{held}, so nothing else was there in between. But {two} was there too.{not_before}{not_after}")
+}
+
+/// The common case: one operation of the other value lies wholly in between.
+fn stale(reading: Reading<'_>, first: Option<OpId>, last: OpId, between: OpId) -> String {
+    let after = match first {
+        Some(first) => format!(
+            " was called ({}) after {} had returned ({}), and",
+            reading.called(between),
+            reading.label(first),
+            reading.returned(first),
+        ),
+        None => String::new(),
+    };
+    format!(
+        "{} ({}) is stale: {}{after} had returned ({}) before it was called.",
+        reading.label(last),
+        reading.lines(last),
+        reading.label(between),
+        reading.returned(between),
+    )
 }
 
 fn unplaced(reading: Reading<'_>, operation: OpId, shortest: bool) -> String {

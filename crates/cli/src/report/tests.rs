@@ -196,6 +196,14 @@ fn crossed() {
 }
 
 #[test]
+fn crossed_by_one_operation_in_between() {
+    let events = "0 write 1\n0 ok\n0 write 2\n0 ok\n1 read\n1 ok 1";
+    let violation =
+        Violation::Crossed { first: Some(OpId(0)), last: OpId(2), other_first: Some(OpId(1)), other_last: OpId(1) };
+    assert_snapshot!(report(Kind::Register, events, violation));
+}
+
+#[test]
 fn crossed_with_the_initial_value() {
     let events = "0 write 1\n0 ok\n1 read\n1 ok\n1 read\n1 ok 1";
     let violation = Violation::Crossed { first: None, last: OpId(1), other_first: Some(OpId(0)), other_last: OpId(2) };
@@ -219,8 +227,8 @@ fn unplaced_and_not_the_shortest() {
 
 #[test]
 fn need_not_block() {
-    let events = "0 lock\n0 ok\n0 unlock\n0 ok\n1 lock";
-    assert_snapshot!(report(Kind::Mutex, events, Violation::NeedNotBlock { operation: OpId(2) }));
+    let events = "0 lock\n0 ok\n1 lock\n0 unlock\n0 ok";
+    assert_snapshot!(report(Kind::Mutex, events, Violation::NeedNotBlock { operation: OpId(1) }));
 }
 
 #[test]
