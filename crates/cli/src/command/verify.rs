@@ -13,7 +13,8 @@ use clap::Args;
 use selvedge_history::certificate::{self, Certificate, Claim};
 use selvedge_history::format::Format;
 use selvedge_history::verify::{Refusal, verify};
-use selvedge_history::{Budget, Log, Verdict};
+use selvedge_history::object::Kind;
+use selvedge_history::{Budget, Log, Value, Verdict};
 use serde::Deserialize;
 
 use super::{Unread, formats, read, usage};
@@ -22,6 +23,7 @@ use crate::limits::{LimitFlags, Limits};
 use crate::progress::{Phase, Progress};
 use crate::quantity::counted;
 use crate::report::json::{self, Verified};
+use crate::report::operation::show;
 use crate::report::print::Printer;
 use crate::report::text::{FAIL, PASS, clean, paint, paragraph};
 use crate::report::{self, Entry};
@@ -173,14 +175,18 @@ fn entry(
     };
     let seconds = json::round(begun.elapsed().as_secs_f64());
     let operations = log.history.len() as u64;
-    let object = clean(&certificate.object);
+    let initial = certificate.initial.as_ref().or(log.initial.as_ref());
     let numbers = format!("{}, {seconds:.3} s", counted(operations, "operation"));
     let line = match refusal {
-        None => format!("{}  {certificate_file}: {file} is {says} as a {object}; {numbers}", paint(PASS, "RIGHT")),
+        None => {
+            let object = object(certificate, initial);
+            format!("{}  {certificate_file}: {file} is {says} as a {object}; {numbers}", paint(PASS, "RIGHT"))
+        }
         Some(_) => format!("{}  {certificate_file}: it does not show that {file} is {says}", paint(FAIL, "REFUSED")),
     };
     let refusal = refusal.map(ToString::to_string);
     let why = refusal.as_ref().map_or(String::new(), |refusal| paragraph(&clean(refusal), 2));
+    let other = other_object(log, certificate).map_or(String::new(), |note| paragraph(&note, 2));
     let json = json::write(&Verified {
         file: &file,
         certificate: &certificate_file,
@@ -191,11 +197,26 @@ fn entry(
         version: json::VERSION,
         format: format.name(),
         object: &certificate.object,
+        initial,
         operations,
         claim,
         refusal: refusal.clone(),
-        limit: None,
     });
     let exit = if refusal.is_none() { Exit::Pass } else { Exit::Violation };
-    Entry { exit, full: format!("{line}\n{why}"), line, json, certificate: None }
+    Entry { exit, full: format!("{line}\n{why}{other}"), line, json, certificate: None }
+}
+
+/// What the claim is about: the object, and what it starts with where that was stated.
+fn object(certificate: &Certificate, initial: Option<&Value>) -> String {
+    let object = clean(&certificate.object);
+    initial.map_or(object.clone(), |initial| format!("{object} that starts with {}", show(initial)))
+}
+
+/// A certificate may be right about another object than the one that the history says it is of.
+fn other_object(log: &Log, certificate: &Certificate) -> Option<String> {
+    let declared = log.declared.as_deref()?;
+    let kind = Kind::from_name(declared)?;
+    (Kind::from_name(&certificate.object) != Some(kind)).then(|| {
+        format!("Note: the history says that it is of a {}, the certificate is about a {}.", kind.name(), clean(&certificate.object))
+    })
 }

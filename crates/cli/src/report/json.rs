@@ -217,6 +217,9 @@ pub struct Verified<'a> {
     pub format: &'static str,
     /// The object that the certificate names.
     pub object: &'a str,
+    /// What the object starts with, where that was stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial: Option<&'a Value>,
     /// How many operations the history has.
     pub operations: u64,
     /// What the certificate claims of the history: `"pass"` or `"fail"`.
@@ -224,9 +227,6 @@ pub struct Verified<'a> {
     /// Why the certificate is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
-    /// The limit that was reached.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<&'static str>,
 }
 
 fn blank(file: &str, seconds: f64) -> Document<'_> {

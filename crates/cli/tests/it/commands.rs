@@ -47,6 +47,16 @@ fn a_certificate_of_another_history_is_refused() {
 }
 
 #[test]
+fn a_certificate_about_another_object_says_so() {
+    let certificate = scratch("bag.cert");
+    let certificate = certificate.to_str().unwrap();
+    selvedge(&["check", FAIL, "--object", "bag", "--certificate", certificate]).expect(0);
+    let run = selvedge(&["verify", FAIL, certificate]).expect(0);
+    assert!(run.stdout.contains("is linearizable as a bag"), "{}", run.stdout);
+    assert!(run.stdout.contains("the history says that it is of a queue"), "{}", run.stdout);
+}
+
+#[test]
 fn what_is_no_certificate_is_wrong_input() {
     let run = selvedge(&["verify", PASS, FAIL]).expect(2);
     assert!(run.stderr.starts_with(&format!("error: {FAIL}:")), "{}", run.stderr);
