@@ -12,8 +12,8 @@ use std::time::Instant;
 use clap::Args;
 use selvedge_history::certificate::{self, Certificate, Claim};
 use selvedge_history::format::Format;
-use selvedge_history::verify::{Refusal, verify};
 use selvedge_history::object::Kind;
+use selvedge_history::verify::{Refusal, verify};
 use selvedge_history::{Budget, Log, Value, Verdict};
 use serde::Deserialize;
 
@@ -217,6 +217,10 @@ fn other_object(log: &Log, certificate: &Certificate) -> Option<String> {
     let declared = log.declared.as_deref()?;
     let kind = Kind::from_name(declared)?;
     (Kind::from_name(&certificate.object) != Some(kind)).then(|| {
-        format!("Note: the history says that it is of a {}, the certificate is about a {}.", kind.name(), clean(&certificate.object))
+        format!(
+            "Note: the history says that it is of a {}, the certificate is about a {}.",
+            kind.name(),
+            clean(&certificate.object)
+        )
     })
 }

@@ -154,14 +154,18 @@ impl Decided<'_> {
     /// The operations to draw, and how many more matter.
     fn shown(&self, failure: &Failure) -> (Vec<OpId>, usize) {
         let mut ops = failure.violation.operations();
-        if let Violation::NeedNotBlock { operation } | Violation::Unplaced { operation, .. } = &failure.violation {
-            ops.extend(self.overlapping(*operation));
-            if let Violation::Unplaced { partial, .. } = &failure.violation {
+        match &failure.violation {
+            Violation::Unplaced { operation, partial, .. } => {
+                ops.extend(self.overlapping(*operation));
                 ops.extend(partial.iter().rev().take(3));
             }
-            let mut seen = HashSet::new();
-            ops.retain(|op| seen.insert(*op));
+            Violation::NeedNotBlock { operation } | Violation::Unordered { operation } => {
+                ops.extend(self.overlapping(*operation));
+            }
+            _ => {}
         }
+        let mut seen = HashSet::new();
+        ops.retain(|op| seen.insert(*op));
         let hidden = ops.len().saturating_sub(BARS_MAX);
         ops.truncate(BARS_MAX);
         (ops, hidden)
@@ -264,15 +268,15 @@ pub fn limit_text(limit: Limit, limits: &Limits) -> String {
     }
 }
 
-/// What to do about a limit, as a paragraph.
+/// The limits that held, and how to raise the one that was reached.
 fn advice(limit: Limit, limits: &Limits) -> String {
-    match limit {
-        Limit::Time => paragraph("More time: --time-max TIME, for all files together (none for no limit).", 2),
-        Limit::Memory => {
-            paragraph(&format!("More memory than {}: --memory-max SIZE.", show_size(limits.memory_max)), 2)
-        }
-        Limit::Interrupted => String::new(),
-    }
+    let time = limits.time_max.map_or("no limit on time".to_owned(), show_time);
+    let more = match limit {
+        Limit::Time => " More time: --time-max TIME, for all files together (none for no limit).",
+        Limit::Memory => " More memory: --memory-max SIZE.",
+        Limit::Interrupted => "",
+    };
+    paragraph(&format!("Limits: {time}, {}.{more}", show_size(limits.memory_max)), 2)
 }
 
 /// The report on a file that was cut short without an answer of the worker's own.

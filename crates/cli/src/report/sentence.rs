@@ -21,7 +21,9 @@ pub fn reason(reading: Reading<'_>, failure: &Failure) -> String {
 
 /// What to try when the violation may come from a setting that was not given.
 pub fn hint(reading: Reading<'_>, failure: &Failure, initial: Option<&Value>) -> Option<String> {
-    let (Violation::ThinAir { operation } | Violation::Unplaced { operation, .. }) = &failure.violation else {
+    let (Violation::ThinAir { operation } | Violation::Unplaced { operation, .. } | Violation::Unordered { operation }) =
+        &failure.violation
+    else {
         return None;
     };
     let value = reading.log.history.operation(*operation).output()?;
@@ -65,7 +67,8 @@ fn violation(reading: Reading<'_>, violation: &Violation) -> String {
         Violation::Crossed { first, last, other_first, other_last } => {
             crossed(reading, *first, *last, *other_first, *other_last)
         }
-        Violation::Unplaced { operation, shortest, .. } => unplaced(reading, *operation, *shortest),
+        Violation::Unplaced { operation, .. } => unplaced(reading, *operation),
+        Violation::Unordered { operation } => unordered(reading, *operation),
         Violation::NeedNotBlock { operation } => need_not_block(reading, *operation),
         // The list of kinds may grow; a kind that has no sentence yet is still named.
         other => format!("The history shows a violation of kind {}.", other.kind()),
@@ -287,19 +290,20 @@ fn stale(reading: Reading<'_>, first: Option<OpId>, last: OpId, between: OpId) -
     )
 }
 
-fn unplaced(reading: Reading<'_>, operation: OpId, shortest: bool) -> String {
+fn unplaced(reading: Reading<'_>, operation: OpId) -> String {
     let (label, lines) = (reading.label(operation), reading.lines(operation));
-    if shortest {
-        format!(
-            "{label} ({lines}) fits nowhere: some order explains everything that returned before it did, but none \
-             explains its result as well."
-        )
-    } else {
-        format!(
-            "No order explains this history. The search got stuck at {label} ({lines}); it was cut short before it could \
-             tell which operation is the first that cannot be explained."
-        )
-    }
+    format!(
+        "{label} ({lines}) fits nowhere: some order explains everything that returned before it did, but none explains \
+         its result as well."
+    )
+}
+
+fn unordered(reading: Reading<'_>, operation: OpId) -> String {
+    let (label, lines) = (reading.label(operation), reading.lines(operation));
+    format!(
+        "No order explains this history. None gets past the return of {label} ({lines}); a limit was reached before it \
+         was known whether an earlier operation is to blame."
+    )
 }
 
 fn need_not_block(reading: Reading<'_>, operation: OpId) -> String {

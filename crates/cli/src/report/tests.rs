@@ -213,15 +213,14 @@ fn crossed_with_the_initial_value() {
 #[test]
 fn unplaced() {
     let events = "0 enq 1\n0 ok\n1 enq 1\n0 enq 2\n0 ok\n2 deq\n2 ok 3\n1 ok";
-    let violation =
-        Violation::Unplaced { operation: OpId(3), events: 7, shortest: true, partial: vec![OpId(0), OpId(1), OpId(2)] };
+    let violation = Violation::Unplaced { operation: OpId(3), events: 7, partial: vec![OpId(0), OpId(1), OpId(2)] };
     assert_snapshot!(report(Kind::Queue, events, violation));
 }
 
 #[test]
-fn unplaced_and_not_the_shortest() {
+fn unordered() {
     let events = "0 lock\n0 ok\n1 lock\n1 ok\n2 lock\n2 crash";
-    let violation = Violation::Unplaced { operation: OpId(1), events: 5, shortest: false, partial: vec![OpId(0)] };
+    let violation = Violation::Unordered { operation: OpId(1) };
     assert_snapshot!(report(Kind::Mutex, events, violation));
 }
 
