@@ -9,8 +9,8 @@ use clap::Args;
 use selvedge_history::certificate::{Certificate, Claim};
 use selvedge_history::check::{self, Answer, Unfit};
 use selvedge_history::format::Format;
-use selvedge_history::object::Kind;
-use selvedge_history::{Budget, Limit, Log, Value, Verdict};
+use selvedge_history::object::{Ambiguous, Kind, Misuse, Object, ObjectVisitor};
+use selvedge_history::{Budget, Limit, Log, OpId, Value, Verdict};
 
 use super::{Unread, formats, objects, read, usage};
 use crate::exit::Exit;
@@ -193,15 +193,45 @@ fn decide(
     budget: &Budget,
     progress: &Progress,
 ) -> Result<(Answer, Option<Value>), Trouble> {
-    let kind = match settings.object {
-        Some(kind) => kind,
-        None => Kind::infer(log)
-            .map_err(|ambiguous| Trouble::new(file, ambiguous).advise("--object NAME says what the history is of"))?,
+    let kind = match settings.object.map_or_else(|| Kind::infer(log), Ok) {
+        Ok(kind) => kind,
+        // What has no operations is right for every object.
+        Err(_) if log.history.is_empty() => Kind::Register,
+        Err(ambiguous) => return Err(untold(file, log, &ambiguous)),
     };
     progress.checking(kind.name());
     let initial = settings.initial.clone().or_else(|| log.initial.clone());
     let answer = check::check(log, kind, initial.as_ref(), budget).map_err(|unfit| misfit(file, log, kind, &unfit))?;
     Ok((answer, initial))
+}
+
+/// Trouble with a history that does not tell its object. Where no object is left, the call that ruled out the last one is
+/// to blame.
+fn untold(file: &str, log: &Log, ambiguous: &Ambiguous) -> Trouble {
+    let trouble = Trouble::new(file, ambiguous);
+    let mut left = Kind::ALL.to_vec();
+    let mut seen = vec![false; log.names().len()];
+    for (i, operation) in log.history.operations().iter().enumerate() {
+        let method = operation.input.method;
+        if !std::mem::replace(&mut seen[method.0 as usize], true) {
+            left.retain(|kind| kind.with_object(None, HasMethod(log.name(method))).unwrap_or(false));
+            if left.is_empty() {
+                return trouble.at(log.call_line(OpId(i as u32)), None);
+            }
+        }
+    }
+    trouble
+}
+
+/// Whether an object has a method, whatever its argument.
+struct HasMethod<'a>(&'a str);
+
+impl ObjectVisitor for HasMethod<'_> {
+    type Answer = bool;
+
+    fn visit<O: Object + Sync + 'static>(self, object: O) -> bool {
+        !matches!(object.input(self.0, &Value::Nil), Err(Misuse::Method(_)))
+    }
 }
 
 fn misfit(file: &str, log: &Log, kind: Kind, unfit: &Unfit) -> Trouble {

@@ -114,7 +114,7 @@ pub fn decided(decided: &Decided<'_>) -> String {
         verdict: Some(answer.verdict.name()),
         coverage: Some("exhaustive"),
         format: Some(decided.format),
-        object: Some(answer.kind.name()),
+        object: decided.object(),
         initial: decided.initial,
         operations: Some(history.len() as u64),
         pending: Some(history.pending() as u64),

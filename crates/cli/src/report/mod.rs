@@ -79,14 +79,13 @@ impl Decided<'_> {
     }
 
     fn full(&self) -> String {
-        let object = self.answer.kind.name();
         let numbers = paint(FAINT, self.footer());
         match &self.answer.verdict {
             Verdict::Pass(_) => {
-                format!("{}  {}: linearizable as a {object}\n{numbers}", paint(PASS, "PASS"), self.file)
+                format!("{}  {}: linearizable{}\n{numbers}", paint(PASS, "PASS"), self.file, self.as_object())
             }
             Verdict::Fail(failure) => {
-                let headline = format!("{}  {}: not linearizable as a {object}", paint(FAIL, "FAIL"), self.file);
+                let headline = format!("{}  {}: not linearizable{}", paint(FAIL, "FAIL"), self.file, self.as_object());
                 format!("{headline}\n\n{}\n{numbers}", self.explanation(failure))
             }
             Verdict::Unknown(limit) => {
@@ -223,12 +222,21 @@ impl Decided<'_> {
         )
     }
 
+    /// The object that the verdict is about. A history without operations is right for all of them.
+    pub fn object(&self) -> Option<&'static str> {
+        (!self.log.history.is_empty()).then(|| self.answer.kind.name())
+    }
+
+    fn as_object(&self) -> String {
+        self.object().map_or(" as any object".to_owned(), |object| format!(" as a {object}"))
+    }
+
     /// The verdict in one line.
     fn line(&self) -> String {
         let (file, object) = (self.file, self.answer.kind.name());
         match &self.answer.verdict {
             Verdict::Pass(_) => {
-                format!("{}  {file}: linearizable as a {object}; {}", paint(PASS, "PASS"), self.numbers())
+                format!("{}  {file}: linearizable{}; {}", paint(PASS, "PASS"), self.as_object(), self.numbers())
             }
             Verdict::Fail(failure) => {
                 format!("{}  {file}: {object}; {}", paint(FAIL, "FAIL"), sentence::reason(self.reading(), failure))

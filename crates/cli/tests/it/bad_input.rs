@@ -40,6 +40,8 @@ fn two_calls_open_on_one_thread() {
 fn an_unknown_method() {
     let text = format!("{HEADER}{CALL}{{\"call\":\"explode\",\"thread\":1}}\n");
     refused("method.jsonl", text.as_bytes(), 3, "`explode`");
+    let text = format!("{CALL}{{\"call\":\"explode\",\"thread\":1}}\n");
+    refused("undeclared.jsonl", text.as_bytes(), 2, "`explode`");
 }
 
 #[test]

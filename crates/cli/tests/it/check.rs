@@ -87,3 +87,19 @@ fn no_line_of_a_report_is_wider_than_a_terminal() {
         }
     }
 }
+
+#[test]
+fn a_history_in_which_nothing_happened_passes() {
+    let path = file(
+        "nothing.edn",
+        b"{:process 0, :type :invoke, :f :read, :value nil}\n\
+                                     {:process 0, :type :fail, :f :read, :value nil}\n",
+    );
+    let run = selvedge(&["check", &path]).expect(0);
+    assert!(run.stdout.contains("linearizable as any object"), "{}", run.stdout);
+    assert!(run.stdout.contains("0 operations"), "{}", run.stdout);
+    let certificate = scratch("nothing.cert");
+    let certificate = certificate.to_str().unwrap();
+    selvedge(&["check", &path, "--certificate", certificate]).expect(0);
+    selvedge(&["verify", &path, certificate]).expect(0);
+}
