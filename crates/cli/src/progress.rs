@@ -32,6 +32,8 @@ pub struct Known {
     pub phase: Phase,
     /// The file's name.
     pub file: String,
+    /// Which one it is, counted from 1.
+    pub number: usize,
     /// The file's length in bytes.
     pub length: Option<u64>,
     /// The format, once recognised.
@@ -49,17 +51,30 @@ pub struct Known {
 /// The state shared between the worker and the watchdog.
 #[derive(Debug, Default)]
 pub struct Progress {
+    /// How many files there are.
+    files: usize,
     known: Mutex<Known>,
     bytes: AtomicU64,
     lines: AtomicU64,
 }
 
 impl Progress {
-    /// A file is begun.
-    pub fn begin(&self, file: &str) {
+    /// Nothing is begun yet of so many files.
+    pub fn new(files: usize) -> Self {
+        Progress { files, ..Progress::default() }
+    }
+
+    /// A file is begun, the first one with number 1.
+    pub fn begin(&self, number: usize, file: &str) {
         self.bytes.store(0, Ordering::Relaxed);
         self.lines.store(0, Ordering::Relaxed);
-        *self.lock() = Known { file: file.to_owned(), begun: Some(Instant::now()), ..Known::default() };
+        *self.lock() = Known { file: file.to_owned(), number, begun: Some(Instant::now()), ..Known::default() };
+    }
+
+    /// The file at work, with its number where there are several: "queue.jsonl", "[3/52] queue.jsonl".
+    pub fn file(&self) -> String {
+        let known = self.known();
+        if self.files > 1 { format!("[{}/{}] {}", known.number, self.files, known.file) } else { known.file }
     }
 
     /// The file was opened; its length, if it has one.

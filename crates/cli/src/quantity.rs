@@ -70,7 +70,7 @@ fn unambiguous(unit: &str, name: &str) -> bool {
 /// A time as people read it.
 pub fn show_time(time: Duration) -> String {
     let seconds = time.as_secs_f64();
-    if seconds < 1.0 {
+    if seconds > 0.0 && seconds < 1.0 {
         format!("{} ms", trim(seconds * 1e3))
     } else if seconds < 120.0 {
         format!("{} s", trim(seconds))
@@ -174,6 +174,7 @@ mod tests {
         assert_eq!(show_size(17), "17 B");
         assert_eq!(show_time(Duration::from_secs(60)), "60 s");
         assert_eq!(show_time(Duration::from_millis(500)), "500 ms");
+        assert_eq!(show_time(Duration::ZERO), "0 s");
         assert_eq!(show_time(Duration::from_secs(600)), "10 m");
         assert_eq!([0, 999, 1000, 1234567].map(count), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([counted(1, "part"), counted(1000, "part")], ["1 part", "1,000 parts"]);

@@ -22,6 +22,10 @@ use crate::report::text;
 const TICK: Duration = Duration::from_millis(4);
 /// How long a worker is given for its own answer.
 const GRACE: Duration = Duration::from_millis(100);
+/// The same when memory ran out: there is no hurry unless it grows further.
+const GRACE_MEMORY: Duration = Duration::from_millis(500);
+/// How long the system takes to reclaim memory when the process ends, as measured; half of it on a quiet machine.
+const RECLAIM_PER_GIB: Duration = Duration::from_millis(125);
 /// Room for values that nest deep; only what is used is ever touched.
 const STACKS: [usize; 3] = [256 << 20, 32 << 20, 4 << 20];
 /// When progress is first shown, and how often.
@@ -104,34 +108,38 @@ fn spawn(work: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
 struct Watchdog {
     limits: Limits,
     budget: Budget,
-    /// When the budget is spent for time: a little early, so that the answer is there in time.
-    time_up: Option<Instant>,
     /// When the worker is given up.
     give_up: Option<Instant>,
 }
 
 impl Watchdog {
     fn new(limits: Limits, budget: Budget) -> Self {
-        let time_up = limits.time_max.and_then(|time| {
-            let early = (time / 10).min(GRACE);
-            limits.started.checked_add(time - early)
-        });
-        Watchdog { limits, budget, time_up, give_up: None }
+        Watchdog { limits, budget, give_up: None }
     }
 
     /// The limit that was reached, once the worker has had its moment to answer.
     fn look(&mut self) -> Option<Limit> {
-        let now = Instant::now();
-        if self.time_up.is_some_and(|time_up| now >= time_up) {
+        let (now, used) = (Instant::now(), memory::used());
+        let elapsed = now.duration_since(self.limits.started);
+        if self.limits.time_max.is_some_and(|time| elapsed >= time.saturating_sub(head_start(time, used))) {
             self.budget.spend(Limit::Time);
         }
-        if memory::used() > self.limits.memory_max {
+        if used > self.limits.memory_max {
             self.budget.spend(Limit::Memory);
         }
         let limit = self.budget.reached()?;
-        let give_up = *self.give_up.get_or_insert(now + GRACE);
-        (now >= give_up).then_some(limit)
+        let grace = if limit == Limit::Memory { GRACE_MEMORY } else { GRACE };
+        let give_up = *self.give_up.get_or_insert(now + grace);
+        let grown = limit == Limit::Memory && used > self.limits.memory_max.saturating_add(self.limits.memory_max / 16);
+        (now >= give_up || grown).then_some(limit)
     }
+}
+
+/// How long before the end of its time a check is stopped, so that the process is gone when the time is over: the worker's
+/// moment to answer, and what the system needs to take the memory back.
+fn head_start(time: Duration, used: u64) -> Duration {
+    let gibibytes = used as f64 / f64::from(1 << 30);
+    (GRACE + RECLAIM_PER_GIB.mul_f64(gibibytes)).min(time / 10)
 }
 
 /// The line on a terminal that says how far the work is. Silent in a pipe.
@@ -167,7 +175,7 @@ impl Ticker {
         let elapsed = show_time(Duration::from_secs(self.started.elapsed().as_secs()));
         let limit = self.time_max.map_or(String::new(), |time| format!(" of {}", show_time(time)));
         let estimate = self.progress.estimate().map_or(String::new(), |estimate| format!(" ({estimate})"));
-        let (file, doing) = (self.progress.known().file, self.progress.describe());
+        let (file, doing) = (self.progress.file(), self.progress.describe());
         format!("{file}: {doing}{estimate}; {elapsed}{limit}, {}", show_size(memory::used()))
     }
 
@@ -176,5 +184,83 @@ impl Ticker {
             let mut err = std::io::stderr().lock();
             let _ = write!(err, "\r\x1b[K").and_then(|()| err.flush());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(time_max: Option<Duration>, memory_max: u64) -> Limits {
+        Limits { started: Instant::now(), time_max, memory_max }
+    }
+
+    /// Runs the work and answers how it ended and what arrived.
+    fn check(
+        limits: &Limits,
+        work: impl FnOnce(&Budget, &Progress, &Sender<u32>) + Send + 'static,
+    ) -> (Ended, Vec<u32>) {
+        let mut arrived = Vec::new();
+        let ended = run(limits, &Arc::new(Progress::default()), work, |item| arrived.push(item));
+        (ended, arrived)
+    }
+
+    #[test]
+    fn what_is_sent_arrives_in_order() {
+        let (ended, arrived) = check(&limits(None, u64::MAX), |_, _, results| {
+            (0..1000).for_each(|i| results.send(i).unwrap());
+        });
+        assert_eq!(ended, Ended::Done);
+        assert_eq!(arrived, (0..1000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_panic_is_our_bug_and_keeps_what_came_before() {
+        let (ended, arrived) = check(&limits(None, u64::MAX), |_, _, results| {
+            results.send(7).unwrap();
+            panic!("on purpose, to see what happens");
+        });
+        assert_eq!((ended, arrived), (Ended::Panicked, vec![7]));
+    }
+
+    #[test]
+    fn a_worker_that_does_not_look_is_cut() {
+        let time = Some(Duration::from_millis(50));
+        let (ended, arrived) = check(&limits(time, u64::MAX), |_, _, results| {
+            results.send(7).unwrap();
+            thread::sleep(Duration::from_secs(600));
+        });
+        assert_eq!((ended, arrived), (Ended::Cut(Limit::Time), vec![7]));
+    }
+
+    #[test]
+    fn a_worker_that_looks_answers_by_itself() {
+        for (limits, code) in [(limits(Some(Duration::from_millis(50)), u64::MAX), 1), (limits(None, 1 << 40), 2)] {
+            let (ended, arrived) = check(&limits, move |budget, _, results| {
+                while budget.reached().is_none() {
+                    thread::yield_now();
+                    if code == 2 {
+                        // Somebody else, such as a signal, may spend it too.
+                        budget.spend(Limit::Interrupted);
+                    }
+                }
+                results.send(code).unwrap();
+            });
+            assert_eq!((ended, arrived), (Ended::Done, vec![code]));
+        }
+    }
+
+    #[test]
+    fn memory_beyond_its_limit_is_cut_at_once() {
+        let (ended, _) = check(&limits(None, 1), |_, _, _| thread::sleep(Duration::from_secs(600)));
+        assert_eq!(ended, Ended::Cut(Limit::Memory));
+    }
+
+    #[test]
+    fn time_is_left_to_give_memory_back() {
+        let minute = Duration::from_secs(60);
+        assert_eq!(head_start(minute, 0), GRACE);
+        assert_eq!(head_start(minute, 4 << 30), GRACE + 4 * RECLAIM_PER_GIB);
+        assert_eq!(head_start(Duration::from_millis(500), 4 << 30), Duration::from_millis(50));
     }
 }

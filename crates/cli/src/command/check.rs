@@ -103,11 +103,12 @@ pub fn run(settings: Settings) -> Exit {
     let files = settings.files.clone();
     let limits = settings.limits.clone();
     let certificate = settings.certificate.clone();
-    let progress = Arc::new(Progress::default());
+    let progress = Arc::new(Progress::new(files.len()));
     let mut printer = Printer::new(settings.json, files.len());
     let mut unwritten = Exit::Pass;
     let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Entry>| {
-        for file in &settings.files {
+        for (number, file) in (1..).zip(&settings.files) {
+            progress.begin(number, &source::name(file));
             let entry = examine(&settings, file, budget, progress);
             // The other end is gone only when the process is about to end.
             let _ = results.send(entry);
@@ -119,14 +120,15 @@ pub fn run(settings: Settings) -> Exit {
         }
         printer.print(entry);
     });
-    for file in &files[printer.printed()..] {
+    for (number, file) in (1..).zip(&files).skip(printer.printed()) {
         let name = source::name(file);
         match ended {
             Ended::Done => unreachable!("one entry a file"),
             Ended::Cut(limit) => printer.print(report::cut(&name, limit, &limits, &progress)),
             Ended::Panicked => printer.print(report::bug(&name)),
         }
-        progress.begin(&name);
+        // Those after the one that was cut short were never begun.
+        progress.begin(number + 1, &name);
     }
     printer.finish().worst(unwritten)
 }
@@ -152,7 +154,6 @@ fn keep(path: &Path, certificate: Option<Vec<u8>>) -> Exit {
 fn examine(settings: &Settings, path: &Path, budget: &Budget, progress: &Progress) -> Entry {
     let begun = Instant::now();
     let file = source::name(path);
-    progress.begin(&file);
     let cut = |limit: Limit| report::cut(&file, limit, &settings.limits, progress);
     let troubled = |trouble: &Trouble| report::troubled(trouble, begun.elapsed().as_secs_f64());
     if let Some(limit) = budget.reached() {

@@ -76,7 +76,7 @@ impl Flags {
 pub fn run(settings: Settings) -> Exit {
     let name = source::name(&settings.file);
     let limits = settings.limits.clone();
-    let progress = Arc::new(Progress::default());
+    let progress = Arc::new(Progress::new(1));
     let mut exit = Exit::Unknown;
     let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Result<(), Unread>>| {
         // The other end is gone only when the process is about to end.
@@ -109,6 +109,7 @@ pub fn run(settings: Settings) -> Exit {
 }
 
 fn convert(settings: &Settings, budget: &Budget, progress: &Progress) -> Result<(), Unread> {
+    progress.begin(1, &source::name(&settings.file));
     let (_, log) = read(&settings.file, settings.format, budget, progress)?;
     progress.enter(Phase::Writing);
     let write = |out: &mut dyn Write| match settings.to {

@@ -88,10 +88,9 @@ enum Unread {
     Limit(Limit),
 }
 
-/// Reads a history from a file or from standard input.
+/// Reads a history from a file or from standard input. Whoever calls has begun the file.
 fn read(path: &Path, format: Option<Format>, budget: &Budget, progress: &Progress) -> Result<(Format, Log), Unread> {
     let file = source::name(path);
-    progress.begin(&file);
     let mut source = Source::open(path, progress).map_err(|error| Unread::Trouble(Trouble::io(&file, &error)))?;
     let (format, log) = format::read(&mut source, format, budget)
         .map_err(|error| trouble::with_reading(&file, error).map_or_else(Unread::Limit, Unread::Trouble))?;

@@ -88,7 +88,7 @@ impl Flags {
 pub fn run(settings: Settings) -> Exit {
     let name = source::name(&settings.history);
     let limits = settings.limits.clone();
-    let progress = Arc::new(Progress::default());
+    let progress = Arc::new(Progress::new(1));
     let mut printer = Printer::new(settings.json, 1);
     let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Entry>| {
         // The other end is gone only when the process is about to end.
@@ -114,6 +114,7 @@ fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Entry {
         Ok(certificate) => certificate,
         Err(trouble) => return unread(Unread::Trouble(trouble)),
     };
+    progress.begin(1, &file);
     let (format, log) = match read(&settings.history, settings.format, budget, progress) {
         Ok(read) => read,
         Err(error) => return unread(error),
@@ -135,7 +136,7 @@ struct Header {
 
 fn read_certificate(path: &Path, progress: &Progress) -> Result<Certificate, Trouble> {
     let file = source::name(path);
-    progress.begin(&file);
+    progress.begin(1, &file);
     let mut text = Vec::new();
     Source::open(path, progress)
         .and_then(|mut source| source.read_to_end(&mut text))

@@ -121,7 +121,13 @@ impl Decided<'_> {
         out.push('\n');
         out.push_str(&timeline::draw(&bars));
         if hidden > 0 {
-            let more = format!("and {} more; --json lists them all", counted(hidden as u64, "operation"));
+            let hidden = counted(hidden as u64, "operation");
+            let more = match &failure.violation {
+                Violation::Unplaced { .. } | Violation::Unordered { .. } | Violation::NeedNotBlock { .. } => {
+                    format!("and {hidden} more at the same time")
+                }
+                _ => format!("and {hidden} more; --json lists them all"),
+            };
             out.push_str(&format!("  {}\n", paint(FAINT, more)));
         }
         if let Some(hint) = sentence::hint(reading, failure, self.initial) {

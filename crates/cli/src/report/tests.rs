@@ -268,7 +268,7 @@ fn unknown() {
 #[test]
 fn cut_while_checking() {
     let progress = Progress::default();
-    progress.begin("history.jsonl");
+    progress.begin(1, "history.jsonl");
     progress.reading(Some(1000));
     progress.consumed(b"one\ntwo\n");
     progress.read("jsonl", 1_234_567, 3);
@@ -281,7 +281,7 @@ fn cut_while_checking() {
 #[test]
 fn cut_while_reading() {
     let progress = Progress::default();
-    progress.begin("history.jsonl");
+    progress.begin(1, "history.jsonl");
     progress.reading(None);
     progress.consumed(b"one\ntwo\n");
     let entry = cut("history.jsonl", Limit::Interrupted, &limits(), &progress);
