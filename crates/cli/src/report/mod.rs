@@ -117,7 +117,9 @@ impl Decided<'_> {
         }
         let (shown, hidden) = self.shown(failure);
         let blamed = failure.violation.operations().first().copied();
-        let bars: Vec<Bar> = shown.iter().map(|&op| self.bar(op, Some(op) == blamed)).collect();
+        let mut threads: Vec<&Value> = shown.iter().map(|&op| self.thread(op)).collect();
+        threads.sort_unstable();
+        let bars: Vec<Bar> = shown.iter().map(|&op| self.bar(op, &threads, Some(op) == blamed)).collect();
         out.push('\n');
         out.push_str(&timeline::draw(&bars));
         if hidden > 0 {
@@ -196,12 +198,17 @@ impl Decided<'_> {
         ops
     }
 
-    fn bar(&self, op: OpId, blamed: bool) -> Bar {
+    fn thread(&self, op: OpId) -> &Value {
+        self.log.thread(self.log.history.operation(op).thread)
+    }
+
+    /// The bar of an operation; its lane by the place of its thread among the names of all that are shown.
+    fn bar(&self, op: OpId, threads: &[&Value], blamed: bool) -> Bar {
         let reading = self.reading();
         let operation = self.log.history.operation(op);
         let lane = format!("thread {}", reading.thread(op));
         Bar {
-            thread: operation.thread.0,
+            thread: threads.partition_point(|&thread| thread < self.thread(op)) as u32,
             lane,
             label: reading.label(op),
             call: operation.call,

@@ -30,9 +30,15 @@ pub enum Family {
     Other,
 }
 
-/// A value as it is shown.
+/// A value as it is shown. A text that could be taken for something else has quotes.
 pub fn show(value: &Value) -> String {
-    truncate(&clean(&value.to_string()), VALUE_MAX)
+    let odd = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',' | '"');
+    match value {
+        Value::Text(text) if text.is_empty() || text.contains(odd) => {
+            format!("\"{}\"", truncate(&clean(text), VALUE_MAX - 2))
+        }
+        value => truncate(&clean(&value.to_string()), VALUE_MAX),
+    }
 }
 
 impl Reading<'_> {

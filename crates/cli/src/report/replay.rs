@@ -123,7 +123,8 @@ impl After {
             text.push_str(&format!(" There {method} would have to wait."));
         } else if recorded.is_some_and(|recorded| !self.answers.contains(recorded)) {
             let answers: Vec<String> = self.answers.iter().take(VALUES_MAX).filter_map(|a| reading.result(a)).collect();
-            if !answers.is_empty() {
+            // A register answers what it holds: once is enough.
+            if !answers.is_empty() && self.holds.as_ref() != answers.first() {
                 text.push_str(&format!(" There {method} would answer {}.", answers.join(" or ")));
             }
         }

@@ -4,6 +4,7 @@
 //! needs to check it by hand.
 
 use selvedge_history::evidence::{Failure, Stay, Violation};
+use selvedge_history::object::Kind;
 use selvedge_history::{OpId, Value};
 
 use super::operation::{Family, Reading};
@@ -27,7 +28,9 @@ pub fn hint(reading: Reading<'_>, failure: &Failure, initial: Option<&Value>) ->
         return None;
     };
     let value = reading.log.history.operation(*operation).output()?;
-    if initial.is_some() || reading.family() != Family::Register || !is_common_initial(value) {
+    // A key of a map that was never put is known to be absent.
+    let may_start_otherwise = reading.family() == Family::Register && reading.kind != Kind::Map;
+    if initial.is_some() || !may_start_otherwise || !is_common_initial(value) {
         return None;
     }
     let history = &reading.log.history;
