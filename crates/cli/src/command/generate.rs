@@ -7,7 +7,7 @@ use selvedge_history::generate;
 use selvedge_history::object::Kind;
 
 use super::convert::to_file_or_stdout;
-use super::{objects, output};
+use super::{objects, output, usage};
 use crate::exit::Exit;
 use crate::report::print::complain;
 
@@ -47,7 +47,7 @@ pub struct Settings {
 
 impl Flags {
     /// Resolves the flags.
-    pub fn resolve(self) -> Settings {
+    pub fn resolve(self) -> Result<Settings, clap::Error> {
         let history = generate::Settings {
             object: self.object,
             operations: self.operations,
@@ -55,7 +55,8 @@ impl Flags {
             seed: self.seed,
             violation: self.violation,
         };
-        Settings { history, output: output(self.output) }
+        history.check().map_err(|invalid| usage(&invalid.to_string()))?;
+        Ok(Settings { history, output: output(self.output) })
     }
 }
 

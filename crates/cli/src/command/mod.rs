@@ -49,7 +49,7 @@ impl Flags {
             Flags::Check(flags) => Settings::Check(flags.resolve(started)?),
             Flags::Verify(flags) => Settings::Verify(flags.resolve(started)?),
             Flags::Convert(flags) => Settings::Convert(flags.resolve(started)),
-            Flags::Generate(flags) => Settings::Generate(flags.resolve()),
+            Flags::Generate(flags) => Settings::Generate(flags.resolve()?),
         })
     }
 }
@@ -67,7 +67,7 @@ pub fn run(settings: Settings) -> Exit {
 /// An error of usage that clap cannot see by itself.
 fn usage(message: &str) -> clap::Error {
     use clap::CommandFactory;
-    crate::Flags::command().error(clap::error::ErrorKind::ArgumentConflict, message)
+    crate::Flags::command().error(clap::error::ErrorKind::ValueValidation, message)
 }
 
 /// Reads the name of an object.

@@ -35,6 +35,7 @@ fn wrong_usage_is_exit_code_2() {
         (vec!["convert", PASS], "--to"),
         (vec!["generate"], "--object"),
         (vec!["generate", "--object", "queue", "--processes", "0"], "0"),
+        (vec!["generate", "--object", "queue", "--operations", "1", "--violation"], "at least"),
     ] {
         let run = selvedge(&args).expect(2);
         assert!(run.stderr.contains(words), "{args:?}: expected `{words}` in {}", run.stderr);
