@@ -142,7 +142,7 @@ impl Progress {
                 format!("checking {} operations as {}", count(known.operations), known.object.unwrap_or("an object"))
             }
             Phase::Verifying => format!("verifying the certificate of {} operations", count(known.operations)),
-            Phase::Writing => "writing down what was found".to_owned(),
+            Phase::Writing => "writing".to_owned(),
         }
     }
 
