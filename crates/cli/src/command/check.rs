@@ -1,0 +1,285 @@
+//! `selvedge check`: decides whether recorded histories are linearizable.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Instant;
+
+use clap::Args;
+use selvedge_history::certificate::{Certificate, Claim};
+use selvedge_history::check::{self, Answer, Unfit};
+use selvedge_history::format::Format;
+use selvedge_history::object::{Ambiguous, Kind, Misuse, Object, ObjectVisitor};
+use selvedge_history::{Budget, Limit, Log, OpId, Value, Verdict};
+
+use super::{Unread, formats, objects, read, usage};
+use crate::exit::Exit;
+use crate::limits::{LimitFlags, Limits};
+use crate::progress::{Phase, Progress};
+use crate::report::print::{Printer, complain};
+use crate::report::{self, Decided, Entry};
+use crate::source;
+use crate::trouble::Trouble;
+use crate::watch::{self, Ended};
+
+/// The flags as typed.
+#[derive(Args)]
+#[command(after_help = crate::exit::HELP)]
+pub struct Flags {
+    /// Histories to check; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// What the histories are of; inferred from the methods if not given
+    #[arg(long, value_name = "NAME", value_parser = objects())]
+    object: Option<Kind>,
+
+    /// How the files are written; recognised by content if not given
+    #[arg(long, value_name = "NAME", value_parser = formats())]
+    format: Option<Format>,
+
+    /// What a register holds before the first write, such as 0, nil or a text
+    #[arg(long, value_name = "VALUE", value_parser = initial, allow_hyphen_values = true)]
+    initial: Option<Value>,
+
+    /// Print one JSON document on standard output, and the report on standard error
+    #[arg(long)]
+    json: bool,
+
+    /// Write the evidence here, for `selvedge verify`
+    #[arg(long, value_name = "FILE")]
+    certificate: Option<PathBuf>,
+
+    #[command(flatten)]
+    limits: LimitFlags,
+}
+
+/// An initial value: JSON, `nil`, or a bare text.
+fn initial(text: &str) -> Result<Value, String> {
+    if text == "nil" {
+        return Ok(Value::Nil);
+    }
+    match serde_json::from_str::<serde_json::Value>(text) {
+        Err(_) => Ok(Value::text(text)),
+        Ok(json) => serde_json::from_value(json).map_err(|error| error.to_string()),
+    }
+}
+
+/// The flags as resolved.
+#[derive(Clone)]
+pub struct Settings {
+    files: Vec<PathBuf>,
+    object: Option<Kind>,
+    format: Option<Format>,
+    initial: Option<Value>,
+    json: bool,
+    certificate: Option<PathBuf>,
+    limits: Limits,
+}
+
+impl Flags {
+    /// Resolves the flags.
+    pub fn resolve(self, started: Instant) -> Result<Settings, clap::Error> {
+        if self.certificate.is_some() && self.files.len() > 1 {
+            return Err(usage("--certificate holds the evidence for one history: give one file"));
+        }
+        if self.files.iter().filter(|path| source::is_stdin(path)).count() > 1 {
+            return Err(usage("standard input can be read only once: give - at most once"));
+        }
+        Ok(Settings {
+            files: self.files,
+            object: self.object,
+            format: self.format,
+            initial: self.initial,
+            json: self.json,
+            certificate: self.certificate,
+            limits: self.limits.resolve(started),
+        })
+    }
+}
+
+/// Checks every file and reports.
+pub fn run(settings: Settings) -> Exit {
+    let files = settings.files.clone();
+    let limits = settings.limits.clone();
+    let certificate = settings.certificate.clone();
+    let progress = Arc::new(Progress::new(files.len()));
+    let mut printer = Printer::new(settings.json, files.len());
+    let mut unwritten = Exit::Pass;
+    let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Entry>| {
+        for (number, file) in (1..).zip(&settings.files) {
+            progress.begin(number, &source::name(file));
+            let entry = examine(&settings, file, budget, progress);
+            // The other end is gone only when the process is about to end.
+            let _ = results.send(entry);
+        }
+    };
+    let ended = watch::run(&limits, &progress, worker, |mut entry: Entry| {
+        if let Some(path) = &certificate {
+            unwritten = unwritten.worst(keep(path, entry.certificate.take()));
+        }
+        printer.print(entry);
+    });
+    for (number, file) in (1..).zip(&files).skip(printer.printed()) {
+        let name = source::name(file);
+        match ended {
+            Ended::Done => unreachable!("one entry a file"),
+            Ended::Cut(limit) => printer.print(report::cut(&name, limit, &limits, &progress)),
+            Ended::Panicked => printer.print(report::bug(&name)),
+        }
+        // Those after the one that was cut short were never begun.
+        progress.begin(number + 1, &name);
+    }
+    printer.finish().worst(unwritten)
+}
+
+/// Writes the certificate, if there is a verdict to certify.
+fn keep(path: &Path, certificate: Option<Vec<u8>>) -> Exit {
+    let name = source::name(path);
+    let Some(certificate) = certificate else {
+        complain(&format!("warning: {name}: no certificate was written, since there is no verdict\n"));
+        return Exit::Pass;
+    };
+    match std::fs::write(path, certificate) {
+        Ok(()) => Exit::Pass,
+        Err(error) => {
+            let trouble = Trouble::new(&name, format!("cannot write the certificate: {error}"));
+            complain(&format!("{trouble}\n"));
+            Exit::Input
+        }
+    }
+}
+
+/// Reads and checks one file, and reports.
+fn examine(settings: &Settings, path: &Path, budget: &Budget, progress: &Progress) -> Entry {
+    let begun = Instant::now();
+    let file = source::name(path);
+    let cut = |limit: Limit| report::cut(&file, limit, &settings.limits, progress);
+    let troubled = |trouble: &Trouble| report::troubled(trouble, begun.elapsed().as_secs_f64());
+    if let Some(limit) = budget.reached() {
+        return cut(limit);
+    }
+    let (format, log) = match read(path, settings.format, budget, progress) {
+        Ok(read) => read,
+        Err(Unread::Limit(limit)) => return cut(limit),
+        Err(Unread::Trouble(trouble)) => return troubled(&trouble),
+    };
+    let (answer, initial) = match decide(settings, &file, &log, budget, progress) {
+        Ok(decided) => decided,
+        Err(trouble) => return troubled(&trouble),
+    };
+    progress.enter(Phase::Writing);
+    let decided = Decided {
+        file: &file,
+        format: format.name(),
+        log: &log,
+        initial: initial.as_ref(),
+        answer: &answer,
+        seconds: begun.elapsed().as_secs_f64(),
+        limits: &settings.limits,
+        evidence_kept: settings.json || settings.certificate.is_some(),
+    };
+    let mut entry = decided.entry();
+    if settings.certificate.is_some() {
+        entry.certificate = certificate(answer, initial, &log);
+    }
+    entry
+}
+
+/// Picks the object and asks the checker. The initial value is the one given, or else the one that the file states.
+fn decide(
+    settings: &Settings,
+    file: &str,
+    log: &Log,
+    budget: &Budget,
+    progress: &Progress,
+) -> Result<(Answer, Option<Value>), Trouble> {
+    let kind = match settings.object.map_or_else(|| Kind::infer(log), Ok) {
+        Ok(kind) => kind,
+        // What has no operations is right for every object.
+        Err(_) if log.history.is_empty() => Kind::Register,
+        Err(ambiguous) => return Err(untold(file, log, &ambiguous)),
+    };
+    progress.checking(kind.name());
+    let initial = settings.initial.clone().or_else(|| log.initial.clone());
+    let answer = check::check(log, kind, initial.as_ref(), budget).map_err(|unfit| misfit(file, log, kind, &unfit))?;
+    Ok((answer, initial))
+}
+
+/// Trouble with a history that does not tell its object. Where no object is left, the call that ruled out the last one is
+/// to blame.
+fn untold(file: &str, log: &Log, ambiguous: &Ambiguous) -> Trouble {
+    let trouble = Trouble::new(file, ambiguous);
+    let mut left = Kind::ALL.to_vec();
+    let mut seen = vec![false; log.names().len()];
+    for (i, operation) in log.history.operations().iter().enumerate() {
+        let method = operation.input.method;
+        if !std::mem::replace(&mut seen[method.0 as usize], true) {
+            left.retain(|kind| kind.with_object(None, HasMethod(log.name(method))).unwrap_or(false));
+            if left.is_empty() {
+                return trouble.at(log.call_line(OpId(i as u32)), None);
+            }
+        }
+    }
+    trouble
+}
+
+/// Whether an object has a method, whatever its argument.
+struct HasMethod<'a>(&'a str);
+
+impl ObjectVisitor for HasMethod<'_> {
+    type Answer = bool;
+
+    fn visit<O: Object + Sync + 'static>(self, object: O) -> bool {
+        !matches!(object.input(self.0, &Value::Nil), Err(Misuse::Method(_)))
+    }
+}
+
+fn misfit(file: &str, log: &Log, kind: Kind, unfit: &Unfit) -> Trouble {
+    let trouble = Trouble::new(file, unfit);
+    match unfit.op {
+        Some(op) => {
+            let line = if unfit.at_return { log.return_line(op) } else { log.call_line(op) };
+            let advice = format!("it was read as a history of a {}; --object NAME says what it is of", kind.name());
+            trouble.at(line, None).advise(advice)
+        }
+        None => trouble.advise(format!("--initial VALUE says what a {} starts with", kind.name())),
+    }
+}
+
+/// The certificate of a verdict, ready to be written.
+fn certificate(answer: Answer, initial: Option<Value>, log: &Log) -> Option<Vec<u8>> {
+    let claim = match answer.verdict {
+        Verdict::Pass(linearizations) => Claim::Pass { linearizations },
+        Verdict::Fail(failure) => Claim::Fail { failure },
+        Verdict::Unknown(_) => return None,
+    };
+    let certificate = Certificate::new(answer.kind.name(), initial, log.history.len() as u64, claim);
+    let mut text = report::json::write(&certificate);
+    text.push('\n');
+    Some(text.into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn initial_values_are_json_or_text() {
+        for (text, expected) in [
+            ("0", Value::Int(0)),
+            ("-1", Value::Int(-1)),
+            ("nil", Value::Nil),
+            ("null", Value::Nil),
+            ("true", Value::Bool(true)),
+            ("x", Value::text("x")),
+            ("\"0\"", Value::text("0")),
+            ("\"\"", Value::text("")),
+            ("[1,2]", Value::list([Value::Int(1), Value::Int(2)])),
+        ] {
+            assert_eq!(initial(text), Ok(expected), "{text}");
+        }
+        assert!(initial("1.5").is_err());
+        assert!(initial("{\"a\":1}").is_err());
+    }
+}

@@ -1,0 +1,104 @@
+//! The commands. Each module has its flags as typed, its settings as resolved, and what it does.
+//!
+//! Invariant: a command runs on settings alone; nothing below looks at flags or at the environment again.
+
+mod check;
+mod convert;
+mod generate;
+mod verify;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use selvedge_history::format::{self, Format};
+use selvedge_history::object::Kind;
+use selvedge_history::{Budget, Limit, Log};
+
+use crate::exit::Exit;
+use crate::progress::Progress;
+use crate::source::{self, Source};
+use crate::trouble::{self, Trouble};
+
+/// The commands as typed.
+#[derive(Subcommand)]
+pub enum Flags {
+    /// Decide whether recorded histories are linearizable
+    Check(check::Flags),
+    /// Check a certificate against its history, with code of its own
+    Verify(verify::Flags),
+    /// Write a history in another format
+    Convert(convert::Flags),
+    /// Make a history to try things on
+    Generate(generate::Flags),
+}
+
+/// The commands as resolved.
+pub enum Settings {
+    Check(check::Settings),
+    Verify(verify::Settings),
+    Convert(convert::Settings),
+    Generate(generate::Settings),
+}
+
+impl Flags {
+    /// Resolves the flags; the error is one of usage.
+    pub fn resolve(self, started: Instant) -> Result<Settings, clap::Error> {
+        Ok(match self {
+            Flags::Check(flags) => Settings::Check(flags.resolve(started)?),
+            Flags::Verify(flags) => Settings::Verify(flags.resolve(started)?),
+            Flags::Convert(flags) => Settings::Convert(flags.resolve(started)),
+            Flags::Generate(flags) => Settings::Generate(flags.resolve()?),
+        })
+    }
+}
+
+/// Runs the command.
+pub fn run(settings: Settings) -> Exit {
+    match settings {
+        Settings::Check(settings) => check::run(settings),
+        Settings::Verify(settings) => verify::run(settings),
+        Settings::Convert(settings) => convert::run(settings),
+        Settings::Generate(settings) => generate::run(&settings),
+    }
+}
+
+/// An error of usage that clap cannot see by itself.
+fn usage(message: &str) -> clap::Error {
+    use clap::CommandFactory;
+    crate::Flags::command().error(clap::error::ErrorKind::ValueValidation, message)
+}
+
+/// Reads the name of an object.
+fn objects() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::ALL.iter().map(|kind| kind.name()))
+        .map(|name| Kind::from_name(&name).expect("one of the possible values"))
+}
+
+/// Reads the name of a format.
+fn formats() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.iter().map(|format| format.name()))
+        .map(|name| Format::from_name(&name).expect("one of the possible values"))
+}
+
+/// Why a history was not read.
+enum Unread {
+    Trouble(Trouble),
+    Limit(Limit),
+}
+
+/// Reads a history from a file or from standard input. Whoever calls has begun the file.
+fn read(path: &Path, format: Option<Format>, budget: &Budget, progress: &Progress) -> Result<(Format, Log), Unread> {
+    let file = source::name(path);
+    let mut source = Source::open(path, progress).map_err(|error| Unread::Trouble(Trouble::io(&file, &error)))?;
+    let (format, log) = format::read(&mut source, format, budget)
+        .map_err(|error| trouble::with_reading(&file, error).map_or_else(Unread::Limit, Unread::Trouble))?;
+    progress.read(format.name(), log.history.len(), log.history.pending());
+    Ok((format, log))
+}
+
+/// Where output goes: a file, or standard output for `-` and for nothing.
+fn output(path: Option<PathBuf>) -> Option<PathBuf> {
+    path.filter(|path| !source::is_stdin(path))
+}

@@ -1,0 +1,162 @@
+//! What the worker is doing, as others may see it: the watchdog that may have to cut it short, and the person who waits.
+//!
+//! Invariant: whoever looks never stops the worker. Counters are relaxed atomics; the rest is behind a lock that is
+//! held only to copy a few words.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::quantity;
+
+/// What the worker does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing yet.
+    #[default]
+    Waiting,
+    /// Reads a file.
+    Reading,
+    /// Decides a history.
+    Checking,
+    /// Checks a certificate.
+    Verifying,
+    /// Writes down what was found.
+    Writing,
+}
+
+/// What is known about the file at work.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// What is being done.
+    pub phase: Phase,
+    /// The file's name.
+    pub file: String,
+    /// Which one it is, counted from 1.
+    pub number: usize,
+    /// The file's length in bytes.
+    pub length: Option<u64>,
+    /// The format, once recognised.
+    pub format: Option<&'static str>,
+    /// The object, once known.
+    pub object: Option<&'static str>,
+    /// The operations read, once all are.
+    pub operations: u64,
+    /// Those that never returned.
+    pub pending: u64,
+    /// When the file was begun.
+    pub begun: Option<Instant>,
+}
+
+/// The state shared between the worker and the watchdog.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// How many files there are.
+    files: usize,
+    known: Mutex<Known>,
+    bytes: AtomicU64,
+    lines: AtomicU64,
+}
+
+impl Progress {
+    /// Nothing is begun yet of so many files.
+    pub fn new(files: usize) -> Self {
+        Progress { files, ..Progress::default() }
+    }
+
+    /// A file is begun, the first one with number 1.
+    pub fn begin(&self, number: usize, file: &str) {
+        self.bytes.store(0, Ordering::Relaxed);
+        self.lines.store(0, Ordering::Relaxed);
+        *self.lock() = Known { file: file.to_owned(), number, begun: Some(Instant::now()), ..Known::default() };
+    }
+
+    /// The file at work, with its number where there are several: "queue.jsonl", "[3/52] queue.jsonl".
+    pub fn file(&self) -> String {
+        let known = self.known();
+        if self.files > 1 { format!("[{}/{}] {}", known.number, self.files, known.file) } else { known.file }
+    }
+
+    /// The file was opened; its length, if it has one.
+    pub fn reading(&self, length: Option<u64>) {
+        let mut known = self.lock();
+        known.phase = Phase::Reading;
+        known.length = length;
+    }
+
+    /// Some of the file was consumed.
+    pub fn consumed(&self, bytes: &[u8]) {
+        let lines = memchr::memchr_iter(b'\n', bytes).count() as u64;
+        self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.lines.fetch_add(lines, Ordering::Relaxed);
+    }
+
+    /// The file was read.
+    pub fn read(&self, format: &'static str, operations: usize, pending: usize) {
+        let mut known = self.lock();
+        known.format = Some(format);
+        known.operations = operations as u64;
+        known.pending = pending as u64;
+    }
+
+    /// The history is checked as this object.
+    pub fn checking(&self, object: &'static str) {
+        let mut known = self.lock();
+        known.phase = Phase::Checking;
+        known.object = Some(object);
+    }
+
+    /// Something else is done.
+    pub fn enter(&self, phase: Phase) {
+        self.lock().phase = phase;
+    }
+
+    /// Everything that is known now.
+    pub fn known(&self) -> Known {
+        self.lock().clone()
+    }
+
+    /// Lines consumed.
+    pub fn lines(&self) -> u64 {
+        self.lines.load(Ordering::Relaxed)
+    }
+
+    /// Bytes consumed.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// A worker that panicked with the lock held left nothing half-written that matters here.
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is being done, in a few words: for the line on a terminal and for what is said when it is cut short.
+    pub fn describe(&self) -> String {
+        let known = self.known();
+        let count = quantity::count;
+        match known.phase {
+            Phase::Waiting => "not begun".to_owned(),
+            Phase::Reading => format!("reading, {}", quantity::counted(self.lines(), "line")),
+            Phase::Checking => {
+                format!("checking {} operations as {}", count(known.operations), known.object.unwrap_or("an object"))
+            }
+            Phase::Verifying => format!("verifying the certificate of {} operations", count(known.operations)),
+            Phase::Writing => "writing".to_owned(),
+        }
+    }
+
+    /// How far reading has come: the part done, the rate, and how long the rest may take.
+    pub fn estimate(&self) -> Option<String> {
+        let known = self.known();
+        let (Phase::Reading, Some(length), Some(begun)) = (known.phase, known.length, known.begun) else { return None };
+        let (done, elapsed) = (self.bytes() as f64, begun.elapsed().as_secs_f64());
+        if done <= 0.0 || elapsed <= 0.0 {
+            return None;
+        }
+        let part = (done / length.max(1) as f64).min(1.0);
+        let left = Duration::from_secs_f64((elapsed / part - elapsed).clamp(0.0, 1e9));
+        let rate = quantity::show_size((done / elapsed) as u64);
+        Some(format!("{:.0} %, {rate}/s, about {} left", part * 100.0, quantity::show_time(left)))
+    }
+}

@@ -1,0 +1,89 @@
+//! Puts reports where they belong: standard output or standard error, one document or lines.
+//!
+//! Invariant: with `--json` standard output gets exactly one document, and only when everything is known. A reader who
+//! went away (a closed pipe) is no error: the exit code still tells.
+
+use std::io::{self, Write};
+
+use super::Entry;
+use crate::exit::Exit;
+
+/// Prints the entries of one command.
+pub struct Printer {
+    json: bool,
+    several: bool,
+    documents: Vec<String>,
+    exits: Vec<Exit>,
+    /// Not a pass once something could not be written.
+    unwritten: Exit,
+}
+
+impl Printer {
+    /// A printer for so many files.
+    pub fn new(json: bool, files: usize) -> Self {
+        Printer { json, several: files > 1, documents: Vec::new(), exits: Vec::new(), unwritten: Exit::Pass }
+    }
+
+    /// How many entries were printed.
+    pub fn printed(&self) -> usize {
+        self.exits.len()
+    }
+
+    /// Prints what came of one file. What is wrong with the input goes to standard error in any case.
+    pub fn print(&mut self, entry: Entry) {
+        let text = if self.several { format!("{}\n", entry.line) } else { entry.full };
+        if self.json || entry.exit >= Exit::Input {
+            complain(&text);
+        } else {
+            self.unwritten = self.unwritten.worst(say(&text));
+        }
+        self.documents.push(entry.json);
+        self.exits.push(entry.exit);
+    }
+
+    /// Prints the document, if one was asked for, and the summary of several files.
+    pub fn finish(mut self) -> Exit {
+        if self.json {
+            let documents = self.documents.join(",\n ");
+            let document = if self.several { format!("[{documents}]\n") } else { format!("{documents}\n") };
+            self.unwritten = self.unwritten.worst(written(io::stdout().lock().write_all(document.as_bytes())));
+        }
+        if self.several {
+            let counts: Vec<String> = [
+                (Exit::Pass, "pass"),
+                (Exit::Violation, "fail"),
+                (Exit::Unknown, "unknown"),
+                (Exit::Input, "wrong input"),
+                (Exit::Bug, "bug"),
+            ]
+            .into_iter()
+            .map(|(exit, name)| (self.exits.iter().filter(|&&other| other == exit).count(), name))
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, name)| format!("{count} {name}"))
+            .collect();
+            complain(&format!("{} files: {}\n", self.exits.len(), counts.join(", ")));
+        }
+        self.exits.into_iter().fold(self.unwritten, Exit::worst)
+    }
+}
+
+/// Prints to standard output, in colours where it is a terminal.
+pub fn say(text: &str) -> Exit {
+    written(anstream::AutoStream::auto(io::stdout()).write_all(text.as_bytes()))
+}
+
+/// Prints to standard error, in colours where it is a terminal. Nobody is left to tell when that fails.
+pub fn complain(text: &str) {
+    let _ = anstream::AutoStream::auto(io::stderr()).write_all(text.as_bytes());
+}
+
+/// Whether it was written. Whoever closed a pipe did not want more.
+pub fn written(result: io::Result<()>) -> Exit {
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            complain(&format!("error: cannot write to standard output: {error}\n"));
+            Exit::Input
+        }
+        _ => Exit::Pass,
+    }
+}

@@ -1,0 +1,319 @@
+//! Why a history is not linearizable, in a sentence or two, without theory.
+//!
+//! Invariant: a sentence says no more than the violation proves; each names the operations and lines that a reader
+//! needs to check it by hand.
+
+use selvedge_history::evidence::{Failure, Stay, Violation};
+use selvedge_history::object::Kind;
+use selvedge_history::{OpId, Value};
+
+use super::operation::{Family, Reading};
+use crate::quantity::counted;
+
+/// How many members of a long list are spelled out.
+const SPELLED_OUT: usize = 3;
+
+/// The reason.
+pub fn reason(reading: Reading<'_>, failure: &Failure) -> String {
+    let part = reading.part(&failure.part);
+    let body = violation(reading, &failure.violation);
+    if part.is_empty() { body } else { format!("In {part}: {body}") }
+}
+
+/// What to try when the violation may come from a setting that was not given.
+pub fn hint(reading: Reading<'_>, failure: &Failure, initial: Option<&Value>) -> Option<String> {
+    let (Violation::ThinAir { operation } | Violation::Unplaced { operation, .. } | Violation::Unordered { operation }) =
+        &failure.violation
+    else {
+        return None;
+    };
+    let value = reading.log.history.operation(*operation).output()?;
+    // A key of a map that was never put is known to be absent.
+    let may_start_otherwise = reading.family() == Family::Register && reading.kind != Kind::Map;
+    if initial.is_some() || !may_start_otherwise || !is_common_initial(value) {
+        return None;
+    }
+    let history = &reading.log.history;
+    let written = history.operations().iter().any(|op| match &op.input.argument {
+        Value::List(items) => items.contains(value),
+        argument => argument == value,
+    });
+    let (shown, flag) = match value {
+        Value::Text(text) if text.is_empty() => ("an empty text".to_owned(), "'\"\"'".to_owned()),
+        Value::Text(text) => (text.to_string(), format!("'\"{text}\"'")),
+        value => (value.to_string(), value.to_string()),
+    };
+    (!written).then(|| format!("Nothing wrote {shown}. If it was there from the start, say so: --initial {flag}"))
+}
+
+/// What registers hold before anybody writes, in most programs.
+fn is_common_initial(value: &Value) -> bool {
+    match value {
+        Value::Int(int) => matches!(int, -1..=1),
+        Value::Bool(bool) => !bool,
+        Value::Text(text) => text.is_empty() || text.as_str() == "0",
+        Value::Nil | Value::List(_) => false,
+    }
+}
+
+fn violation(reading: Reading<'_>, violation: &Violation) -> String {
+    match violation {
+        Violation::ThinAir { operation } => thin_air(reading, *operation),
+        Violation::RemovedTwice { insert, first, second } => removed_twice(reading, *insert, *first, *second),
+        Violation::TooEarly { operation, insert } => too_early(reading, *operation, *insert),
+        Violation::TooLate { operation, remove } => too_late(reading, *operation, *remove),
+        Violation::Overtaken { first, second } => overtaken(reading, *first, *second),
+        Violation::NotEmpty { operation, inside } => not_empty(reading, *operation, inside),
+        Violation::Outranked { operation, insert, inside } => outranked(reading, *operation, *insert, inside),
+        Violation::Entangled { stays } => entangled(reading, stays),
+        Violation::Missed { operation, insert, before, after } => missed(reading, *operation, *insert, *before, *after),
+        Violation::Crossed { first, last, other_first, other_last } => {
+            crossed(reading, *first, *last, *other_first, *other_last)
+        }
+        Violation::Unplaced { operation, .. } => unplaced(reading, *operation),
+        Violation::Unordered { operation } => unordered(reading, *operation),
+        Violation::NeedNotBlock { operation } => need_not_block(reading, *operation),
+        // The list of kinds may grow; a kind that has no sentence yet is still named.
+        other => format!("The history shows a violation of kind {}.", other.kind()),
+    }
+}
+
+/// The verbs of an object: what brings a value, what ends its stay.
+struct Verbs {
+    /// "put 7 in"
+    brought: fn(&str) -> String,
+    /// "took 7 out"
+    ended: fn(&str) -> String,
+}
+
+fn verbs(reading: Reading<'_>) -> Verbs {
+    match reading.family() {
+        Family::Register => Verbs { brought: |v| format!("wrote {v}"), ended: |v| format!("replaced {v}") },
+        Family::Set => Verbs { brought: |v| format!("added {v}"), ended: |v| format!("removed {v}") },
+        Family::Collection | Family::Other => {
+            Verbs { brought: |v| format!("put {v} in"), ended: |v| format!("took {v} out") }
+        }
+    }
+}
+
+fn thin_air(reading: Reading<'_>, operation: OpId) -> String {
+    let (label, lines, value) = (reading.label(operation), reading.lines(operation), reading.value(operation));
+    let brought = (verbs(reading).brought)(&value);
+    let initial = if reading.family() == Family::Register { ", and it was not there from the start" } else { "" };
+    format!("{label} ({lines}) came up with {value}, but no operation {brought}{initial}.")
+}
+
+fn removed_twice(reading: Reading<'_>, insert: OpId, first: OpId, second: OpId) -> String {
+    let value = reading.value(insert);
+    format!(
+        "{value} went in once, by {} ({}), but came out twice: by {} ({}) and by {} ({}).",
+        reading.label(insert),
+        reading.lines(insert),
+        reading.label(first),
+        reading.lines(first),
+        reading.label(second),
+        reading.lines(second),
+    )
+}
+
+fn too_early(reading: Reading<'_>, operation: OpId, insert: OpId) -> String {
+    let brought = (verbs(reading).brought)(&reading.value(insert));
+    format!(
+        "{} returned ({}) before {}, the only operation that {brought}, was called ({}).",
+        reading.label(operation),
+        reading.returned(operation),
+        reading.label(insert),
+        reading.called(insert),
+    )
+}
+
+fn too_late(reading: Reading<'_>, operation: OpId, remove: OpId) -> String {
+    let ended = (verbs(reading).ended)(&reading.value(remove));
+    format!(
+        "{} was called ({}) after {}, the only operation that {ended}, had returned ({}).",
+        reading.label(operation),
+        reading.called(operation),
+        reading.label(remove),
+        reading.returned(remove),
+    )
+}
+
+fn overtaken(reading: Reading<'_>, first: Stay, second: Stay) -> String {
+    let (one, two) = (reading.value(first.insert), reading.value(second.insert));
+    let mut text = format!(
+        "{two} overtook {one}: {} had returned ({}) before {} was called ({}), ",
+        reading.label(first.insert),
+        reading.returned(first.insert),
+        reading.label(second.insert),
+        reading.called(second.insert),
+    );
+    match (first.remove, second.remove) {
+        (Some(late), Some(early)) => text.push_str(&format!(
+            "yet {} returned ({}) before {} was called ({}).",
+            reading.label(early),
+            reading.returned(early),
+            reading.label(late),
+            reading.called(late),
+        )),
+        (None, Some(early)) => text.push_str(&format!(
+            "yet {} took {two} out ({}) and nothing ever took {one} out.",
+            reading.label(early),
+            reading.lines(early),
+        )),
+        (_, None) => text.push_str(&format!("yet {two} left first.")),
+    }
+    text
+}
+
+/// "1 (from line 2 to line 8)", for the first few.
+fn stays(reading: Reading<'_>, inside: &[Stay]) -> String {
+    let spell = |stay: &Stay| {
+        let from = reading.returned(stay.insert);
+        let until = stay.remove.map_or("the end".to_owned(), |remove| reading.called(remove));
+        format!("{} (from {from} to {until})", reading.value(stay.insert))
+    };
+    let spelled: Vec<String> = inside.iter().take(SPELLED_OUT).map(spell).collect();
+    let more = if inside.len() > SPELLED_OUT {
+        format!(", and so on, {} in all", counted(inside.len() as u64, "value"))
+    } else {
+        String::new()
+    };
+    format!("{}{more}", spelled.join(", then "))
+}
+
+fn not_empty(reading: Reading<'_>, operation: OpId, inside: &[Stay]) -> String {
+    format!(
+        "{} ({}) found nothing, but all that time something was certainly inside: {}.",
+        reading.label(operation),
+        reading.lines(operation),
+        stays(reading, inside),
+    )
+}
+
+fn outranked(reading: Reading<'_>, operation: OpId, insert: OpId, inside: &[Stay]) -> String {
+    format!(
+        "Whenever {} ({}) could have taken effect, something that goes before {} was certainly inside: {}.",
+        reading.label(operation),
+        reading.lines(operation),
+        reading.value(insert),
+        stays(reading, inside),
+    )
+}
+
+fn entangled(reading: Reading<'_>, stays: &[Stay]) -> String {
+    let mut values: Vec<String> = stays.iter().take(SPELLED_OUT).map(|stay| reading.value(stay.insert)).collect();
+    if stays.len() > SPELLED_OUT {
+        values.push(format!("... ({} in all)", counted(stays.len() as u64, "value")));
+    }
+    format!(
+        "No order of pushing works for the values {}: whichever of them was pushed first lay below the others, so it had to \
+         be pushed, and popped if it was, while none of them was inside. But for each of them, all through its push or all \
+         through its pop, another one certainly was.",
+        values.join(", "),
+    )
+}
+
+fn missed(reading: Reading<'_>, operation: OpId, insert: OpId, before: OpId, after: Option<OpId>) -> String {
+    let value = reading.value(insert);
+    let since = format!(
+        "{} had returned ({}) before it was called ({})",
+        reading.label(before),
+        reading.returned(before),
+        reading.called(operation),
+    );
+    let until = match after {
+        Some(after) => format!(
+            "and {}, which still found it, was called ({}) only after it had returned ({})",
+            reading.label(after),
+            reading.called(after),
+            reading.returned(operation),
+        ),
+        None => "and nothing ever removed it".to_owned(),
+    };
+    format!("{} did not find {value}, which was certainly there: {since}, {until}.", reading.label(operation))
+}
+
+fn crossed(
+    reading: Reading<'_>,
+    first: Option<OpId>,
+    last: OpId,
+    other_first: Option<OpId>,
+    other_last: OpId,
+) -> String {
+    if other_first == Some(other_last) {
+        return stale(reading, first, last, other_last);
+    }
+    let (one, two) = (reading.value(last), reading.value(other_last));
+    let (last_label, last_called) = (reading.label(last), reading.called(last));
+    let held = match first {
+        Some(first) => format!(
+            "{one} was there when {} returned ({}) and still there when {last_label} was called ({last_called})",
+            reading.label(first),
+            reading.returned(first),
+        ),
+        None => format!("{one} was there from the start and still there when {last_label} was called ({last_called})"),
+    };
+    let not_before = first.map_or(String::new(), |first| {
+        format!(
+            " It did not leave before, since {} was called ({}) after {} had returned ({}).",
+            reading.label(other_last),
+            reading.called(other_last),
+            reading.label(first),
+            reading.returned(first),
+        )
+    });
+    let not_after = match other_first {
+        Some(other) => format!(
+            " It did not come after, since {} had returned ({}) before {last_label} was called ({last_called}).",
+            reading.label(other),
+            reading.returned(other),
+        ),
+        None => " It did not come after, since it was there from the start.".to_owned(),
+    };
+    format!("{held}, so nothing else was there in between. But {two} was there too.{not_before}{not_after}")
+}
+
+/// The common case: one operation of the other value lies wholly in between.
+fn stale(reading: Reading<'_>, first: Option<OpId>, last: OpId, between: OpId) -> String {
+    let after = match first {
+        Some(first) => format!(
+            " was called ({}) after {} had returned ({}), and",
+            reading.called(between),
+            reading.label(first),
+            reading.returned(first),
+        ),
+        None => String::new(),
+    };
+    format!(
+        "{} ({}) is stale: {}{after} had returned ({}) before it was called.",
+        reading.label(last),
+        reading.lines(last),
+        reading.label(between),
+        reading.returned(between),
+    )
+}
+
+fn unplaced(reading: Reading<'_>, operation: OpId) -> String {
+    let (label, lines) = (reading.label(operation), reading.lines(operation));
+    format!(
+        "{label} ({lines}) fits nowhere: some order explains everything that returned before it did, but none explains \
+         its result as well."
+    )
+}
+
+fn unordered(reading: Reading<'_>, operation: OpId) -> String {
+    let (label, lines) = (reading.label(operation), reading.lines(operation));
+    format!(
+        "No order explains this history. None gets past the return of {label} ({lines}); a limit was reached before it \
+         was known whether an earlier operation is to blame."
+    )
+}
+
+fn need_not_block(reading: Reading<'_>, operation: OpId) -> String {
+    format!(
+        "{} ({}) waits for ever, but need not: whatever the order of the operations that returned, it could go on after \
+         them.",
+        reading.label(operation),
+        reading.called(operation),
+    )
+}

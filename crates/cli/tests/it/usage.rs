@@ -1,0 +1,62 @@
+//! Usage: help texts, and errors before anything runs.
+
+use insta::assert_snapshot;
+
+use crate::*;
+
+#[test]
+fn help() {
+    for command in ["", "check", "verify", "convert", "generate"] {
+        let args: Vec<&str> = [command, "--help"].into_iter().filter(|arg| !arg.is_empty()).collect();
+        let run = selvedge(&args).expect(0);
+        for line in run.stdout.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        assert_snapshot!(format!("help_{command}").trim_end_matches('_'), run.stdout);
+    }
+}
+
+#[test]
+fn wrong_usage_is_exit_code_2() {
+    for (args, words) in [
+        (vec![], "Usage"),
+        (vec!["check"], "<FILE>"),
+        (vec!["frobnicate"], "frobnicate"),
+        (vec!["check", PASS, "--frobnicate"], "--frobnicate"),
+        (vec!["check", PASS, "--time-max", "60"], "a unit is missing"),
+        (vec!["check", PASS, "--memory-max", "4 gigs"], "is not known"),
+        (vec!["check", PASS, "--object", "quue"], "queue"),
+        (vec!["check", PASS, "--format", "xml"], "jsonl"),
+        (vec!["check", PASS, "--initial", "1.5"], "integer"),
+        (vec!["check", PASS, FAIL, "--certificate", "x"], "give one file"),
+        (vec!["check", "-", "-"], "only once"),
+        (vec!["verify", "-", "-"], "only once"),
+        (vec!["verify", PASS], "<CERTIFICATE>"),
+        (vec!["convert", PASS], "--to"),
+        (vec!["generate"], "--object"),
+        (vec!["generate", "--object", "queue", "--processes", "0"], "0"),
+        (vec!["generate", "--object", "queue", "--operations", "1", "--violation"], "at least"),
+    ] {
+        let run = selvedge(&args).expect(2);
+        assert!(run.stderr.contains(words), "{args:?}: expected `{words}` in {}", run.stderr);
+        assert_eq!(run.stdout, "", "{args:?}");
+    }
+}
+
+#[test]
+fn the_version_is_told() {
+    let run = selvedge(&["--version"]).expect(0);
+    assert_eq!(run.stdout, format!("selvedge {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn the_readme_shows_what_the_tool_prints() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let run = selvedge(&["check", FAIL]).expect(1);
+    assert!(readme.contains(&format!("cargo run --release -- check {FAIL}")), "the command is in the README");
+    // Only the time differs from run to run.
+    let report = run.stdout.lines().filter(|line| !line.ends_with("--certificate FILE"));
+    for line in report {
+        assert!(readme.lines().any(|shown| shown == line), "not in the README: {line}");
+    }
+}
