@@ -3,7 +3,7 @@
 //! An operation is `process :type :f value`, separated by tabs or spaces, alone on its line or after the name of the
 //! logger. What other loggers print is skipped; a line of `jepsen.util` that begins like an operation must be one.
 
-use super::edn::syntax::{self, Parser};
+use super::edn::syntax::{Parser, Stop};
 use super::error::operation;
 use super::jepsen::{Event, Kind, record};
 use super::lines::{Fault, LineReader};
@@ -110,13 +110,11 @@ fn next_word(line: &str, from: usize) -> (usize, &str) {
 /// The value that stands from an offset to the end of the line.
 fn value(line: &str, from: usize) -> Result<Value, Fault> {
     let mut parser = Parser::new(&line.as_bytes()[from..], true);
-    let fault = |(at, reason)| Fault::at(from + at, reason);
-    let value = match parser.last_value() {
-        Ok(form) => form.into_value().map_err(fault)?,
-        Err(syntax::Stop::Fault(at, reason)) => return Err(fault((at, reason))),
-        Err(syntax::Stop::More) => return Err(Fault::syntax(line, line.len(), "a value")),
-    };
-    Ok(value)
+    match parser.last_value().and_then(|form| form.into_value().map_err(Stop::Fault)) {
+        Ok(value) => Ok(value),
+        Err(Stop::Fault(flaw)) => Err(Fault::at(from + flaw.at, flaw.reason)),
+        Err(Stop::More) => Err(Fault::syntax(line, line.len(), "a value")),
+    }
 }
 
 /// Whether the line is an operation of this format.

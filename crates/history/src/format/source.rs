@@ -1,7 +1,7 @@
 //! The bytes of a file, handed out line by line or as a growing window, from one buffer.
 //!
-//! Invariant: `buffer[start..end]` is what was read and not yet handed out, and `line` is the number of the line that
-//! `start` stands in, `column` characters after its beginning. The buffer holds at most [`LINE_MAX`] bytes and one chunk.
+//! Invariant: `buffer[start..end]` is what was read and not yet handed out, `line` is the number of the line that
+//! `start` stands in, and `column` counts the characters of its line that stood before the buffer. The buffer holds at most [`LINE_MAX`] bytes and one chunk.
 
 use std::io::{BufRead, ErrorKind};
 
@@ -48,7 +48,9 @@ impl<'a> Source<'a> {
             Source { input, budget, buffer: Vec::new(), start: 0, end: 0, ended: false, line: 1, column: 0 };
         source.fill()?;
         if source.window().starts_with(BYTE_ORDER_MARK) {
-            source.start = BYTE_ORDER_MARK.len();
+            // It is no character of the first line.
+            source.buffer.drain(..BYTE_ORDER_MARK.len());
+            source.end -= BYTE_ORDER_MARK.len();
         }
         Ok(source)
     }
@@ -76,24 +78,26 @@ impl<'a> Source<'a> {
 
     /// Hands out the first `length` bytes of the window.
     pub fn advance(&mut self, length: usize) {
-        let (line, column) = self.position(length);
-        (self.line, self.column) = (line, column - 1);
+        let lines = memchr::memchr_iter(b'\n', &self.window()[..length]).count();
+        self.line = self.line.saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
         self.start += length;
     }
 
     /// The line and column of an offset into the window.
     pub fn position(&self, at: usize) -> (u32, u32) {
-        let before = &self.window()[..at];
-        let Some(last) = memchr::memrchr(b'\n', before) else {
-            return (self.line, self.column.saturating_add(column(before, at)));
-        };
-        let lines = memchr::memchr_iter(b'\n', before).count();
+        let lines = memchr::memchr_iter(b'\n', &self.window()[..at]).count();
         let line = self.line.saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
-        (line, column(&before[last + 1..], at))
+        let before = &self.buffer[..self.start + at];
+        let column = match memchr::memrchr(b'\n', before) {
+            Some(last) => column(&before[last + 1..], before.len()),
+            None => self.column.saturating_add(column(before, before.len())),
+        };
+        (line, column)
     }
 
     /// Lets the window grow to at least twice its length, unless the file ends.
     pub fn fill(&mut self) -> Result<(), ReadError> {
+        self.column = self.position(0).1 - 1;
         let length = self.window().len();
         let target = length + length.clamp(CHUNK, LINE_MAX);
         if self.buffer.len() < target {

@@ -13,7 +13,7 @@ use crate::{Log, LogRecorder, Value};
 
 pub(super) mod syntax;
 
-use syntax::{Form, Parser, Stop};
+use syntax::{Flaw, Form, Parser, Stop};
 
 /// Reads a file of this format.
 pub(super) fn read(source: &mut Source<'_>) -> Result<Log, ReadError> {
@@ -29,7 +29,7 @@ pub(super) fn read(source: &mut Source<'_>) -> Result<Log, ReadError> {
                 return Err(ReadError::new(source.line(), None, Reason::FormTooLong));
             }
             Err(Stop::More) => source.fill()?,
-            Err(Stop::Fault(at, reason)) => return Err(reader.explain(source, at, reason)),
+            Err(Stop::Fault(flaw)) => return Err(reader.explain(source, *flaw)),
         }
     }
     let (line, _) = source.position(0);
@@ -76,10 +76,10 @@ impl Reader {
         let byte = parser.peek()?;
         self.content |= byte.is_some();
         match (byte, self.place) {
-            (None, Place::Enclosed(b']')) => Err(Stop::Fault(0, Reason::Truncated { expected: "the closing `]`" })),
-            (None, Place::Enclosed(_)) => Err(Stop::Fault(0, Reason::Truncated { expected: "the closing `)`" })),
+            (None, Place::Enclosed(b']')) => Err(Stop::fault(0, Reason::Truncated { expected: "the closing `]`" })),
+            (None, Place::Enclosed(_)) => Err(Stop::fault(0, Reason::Truncated { expected: "the closing `)`" })),
             (None, _) => return Ok(false),
-            (Some(_), Place::After) => Err(Stop::Fault(0, Reason::AfterEnd)),
+            (Some(_), Place::After) => Err(Stop::fault(0, Reason::AfterEnd)),
             (Some(b'['), Place::Beginning) if !limo::is_event(&parser.line()) => {
                 self.bracket(parser, Place::Enclosed(b']'))
             }
@@ -115,20 +115,19 @@ impl Reader {
             Some(Form::Word(name)) => name,
             Some(Form::Value(Value::Text(name))) => name.as_str(),
             Some(other) => return Err(other.unexpected("a keyword as :f, such as :read")),
-            None => return Err(Stop::Fault(0, Reason::MissingField(":f"))),
+            None => return Err(Stop::fault(0, Reason::MissingField(":f"))),
         };
-        let fault = |(at, reason)| Stop::Fault(at, reason);
-        let key = fields.key.map(Form::into_value).transpose().map_err(fault)?;
+        let key = fields.key.map(Form::into_value).transpose().map_err(Stop::Fault)?;
         let value = fields.value.filter(|_| kind.has_value());
-        let value = value.map_or(Ok(Value::Nil), Form::into_value).map_err(fault)?;
+        let value = value.map_or(Ok(Value::Nil), Form::into_value).map_err(Stop::Fault)?;
         record(&mut self.recorder, line, Event { process, kind, f, key, value })
-            .map_err(|fault| Stop::Fault(fault.at.unwrap_or(0), fault.reason))?;
+            .map_err(|fault| Stop::fault(fault.at.unwrap_or(0), fault.reason))?;
         self.events = true;
         Ok(())
     }
 
     /// The error for a fault: what cannot be read may be no text, or a line of another format.
-    fn explain(&self, source: &Source<'_>, at: usize, reason: Reason) -> ReadError {
+    fn explain(&self, source: &Source<'_>, Flaw { at, reason }: Flaw) -> ReadError {
         let window = source.window();
         let end = memchr::memchr(b'\n', window).unwrap_or(window.len());
         let malformed = matches!(reason, Reason::Syntax { .. } | Reason::MissingField(_) | Reason::Truncated { .. });
@@ -193,7 +192,7 @@ impl<'a> Fields<'a> {
             };
             if field.replace(value).is_some() {
                 let Form::Word(name) = key else { continue };
-                return Err(Stop::Fault(at, Reason::RepeatedField(format!(":{name}"))));
+                return Err(Stop::fault(at, Reason::RepeatedField(format!(":{name}"))));
             }
         }
     }
@@ -201,7 +200,7 @@ impl<'a> Fields<'a> {
     /// The process, `None` for one that is no client, such as the nemesis.
     fn process(&self) -> Result<Option<i64>, Stop> {
         match &self.process {
-            None => Err(Stop::Fault(0, Reason::MissingField(":process"))),
+            None => Err(Stop::fault(0, Reason::MissingField(":process"))),
             Some(Form::Value(Value::Int(process))) => Ok(Some(*process)),
             Some(Form::Word(_) | Form::Value(Value::Text(_) | Value::Nil)) => Ok(None),
             Some(other) => Err(other.unexpected("an integer or a keyword as :process")),
@@ -210,7 +209,7 @@ impl<'a> Fields<'a> {
 
     fn kind(&self) -> Result<Kind, Stop> {
         let Some(form) = &self.kind else {
-            return Err(Stop::Fault(0, Reason::MissingField(":type")));
+            return Err(Stop::fault(0, Reason::MissingField(":type")));
         };
         let kind = if let Form::Word(name) = form { Kind::from_name(name) } else { None };
         kind.ok_or_else(|| form.unexpected(":invoke, :ok, :fail or :info as :type"))

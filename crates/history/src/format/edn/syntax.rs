@@ -18,8 +18,21 @@ pub(in crate::format) const DEPTH_MAX: u32 = 64;
 pub(in crate::format) enum Stop {
     /// The window ends inside of the form.
     More,
-    /// What is wrong, and at which offset.
-    Fault(usize, Reason),
+    /// Something is wrong.
+    Fault(Box<Flaw>),
+}
+
+/// What is wrong, and at which offset. Boxed wherever it goes, since forms are moved often and flaws are rare.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::format) struct Flaw {
+    pub at: usize,
+    pub reason: Reason,
+}
+
+impl Stop {
+    pub fn fault(at: usize, reason: Reason) -> Self {
+        Stop::Fault(Box::new(Flaw { at, reason }))
+    }
 }
 
 /// A form that was read.
@@ -29,26 +42,30 @@ pub(in crate::format) enum Form<'a> {
     Word(&'a str),
     /// Any other value.
     Value(Value),
-    /// A form that is no value of a history, such as a map or a fraction: where it stands and why not.
-    Unfit(usize, Reason),
+    /// A form that is no value of a history, such as a map or a fraction.
+    Unfit(Box<Flaw>),
 }
 
 impl Form<'_> {
+    fn unfit(at: usize, reason: Reason) -> Self {
+        Form::Unfit(Box::new(Flaw { at, reason }))
+    }
+
     /// That something else belongs in the place of this form.
     pub fn unexpected(&self, expected: &'static str) -> Stop {
         match self {
-            Form::Word(word) => Stop::Fault(0, Reason::syntax(expected, word)),
-            Form::Value(value) => Stop::Fault(0, Reason::syntax(expected, &value.to_string())),
-            Form::Unfit(at, reason) => Stop::Fault(*at, reason.clone()),
+            Form::Word(word) => Stop::fault(0, Reason::syntax(expected, word)),
+            Form::Value(value) => Stop::fault(0, Reason::syntax(expected, &value.to_string())),
+            Form::Unfit(flaw) => Stop::Fault(flaw.clone()),
         }
     }
 
     /// The value, or where and why it is none.
-    pub fn into_value(self) -> Result<Value, (usize, Reason)> {
+    pub fn into_value(self) -> Result<Value, Box<Flaw>> {
         match self {
             Form::Word(word) => Ok(Value::text(word)),
             Form::Value(value) => Ok(value),
-            Form::Unfit(at, reason) => Err((at, reason)),
+            Form::Unfit(flaw) => Err(flaw),
         }
     }
 }
@@ -105,12 +122,12 @@ impl<'a> Parser<'a> {
         if self.at >= self.bytes.len() {
             return self.cut_off(expected);
         }
-        Stop::Fault(self.at, Reason::syntax(expected, &self.line()))
+        Stop::fault(self.at, Reason::syntax(expected, &self.line()))
     }
 
     /// The window ends where something should follow.
     pub fn cut_off(&self, expected: &'static str) -> Stop {
-        if self.complete { Stop::Fault(self.bytes.len(), Reason::Truncated { expected }) } else { Stop::More }
+        if self.complete { Stop::fault(self.bytes.len(), Reason::Truncated { expected }) } else { Stop::More }
     }
 
     /// Skips white space, commas, comments and discarded forms.
@@ -136,14 +153,14 @@ impl<'a> Parser<'a> {
             None if self.complete => rest.len(),
             None => return Err(Stop::More),
         };
-        text(&rest[..length]).map_err(|(at, reason)| Stop::Fault(self.at + at, reason))?;
+        text(&rest[..length]).map_err(|(at, reason)| Stop::fault(self.at + at, reason))?;
         self.at += length;
         Ok(())
     }
 
     fn discard(&mut self, depth: u32) -> Parsed<()> {
         if depth >= DEPTH_MAX {
-            return Err(Stop::Fault(self.at, Reason::Nesting));
+            return Err(Stop::fault(self.at, Reason::Nesting));
         }
         self.at += 2;
         self.form(depth + 1).map(drop)
@@ -177,7 +194,7 @@ impl<'a> Parser<'a> {
                 if word.is_empty() {
                     return match self.peek()? {
                         None => Err(self.cut_off("a keyword")),
-                        Some(_) => Err(Stop::Fault(at, Reason::syntax("a keyword", ":"))),
+                        Some(_) => Err(Stop::fault(at, Reason::syntax("a keyword", ":"))),
                     };
                 }
                 Ok(Form::Word(word))
@@ -200,7 +217,8 @@ impl<'a> Parser<'a> {
             None if self.complete => rest.len(),
             None => return Err(Stop::More),
         };
-        let token = text(&rest[..length]).map_err(|(at, reason)| Stop::Fault(self.at + at, reason))?;
+        let token = std::str::from_utf8(&rest[..length])
+            .map_err(|error| Stop::fault(self.at + error.valid_up_to(), Reason::NotUtf8))?;
         self.at += length;
         Ok(token)
     }
@@ -229,9 +247,9 @@ impl<'a> Parser<'a> {
         }
         let found = excerpt(token);
         if digits.trim_start_matches(['+', '-']).bytes().all(|byte| byte.is_ascii_digit()) {
-            return Ok(Form::Unfit(at, Reason::OutOfRange(found)));
+            return Ok(Form::unfit(at, Reason::OutOfRange(found)));
         }
-        Ok(Form::Unfit(at, Reason::NotAnInteger(found)))
+        Ok(Form::unfit(at, Reason::NotAnInteger(found)))
     }
 
     fn string(&mut self) -> Parsed<Form<'a>> {
@@ -252,13 +270,13 @@ impl<'a> Parser<'a> {
                 None => return Err(self.cut_off("the end of a string")),
             }
         }
-        let inside = text(&self.bytes[begin..at]).map_err(|(at, reason)| Stop::Fault(begin + at, reason))?;
+        let inside = text(&self.bytes[begin..at]).map_err(|(at, reason)| Stop::fault(begin + at, reason))?;
         self.at = at + 1;
         if plain {
             return Ok(Form::Value(Value::text(inside)));
         }
         unescape(inside).map(|string| Form::Value(Value::text(string))).map_err(|(at, found)| {
-            Stop::Fault(begin + at, Reason::syntax("an escape (\\n \\t \\r \\b \\f \\\\ \\\" \\uXXXX)", &found))
+            Stop::fault(begin + at, Reason::syntax("an escape (\\n \\t \\r \\b \\f \\\\ \\\" \\uXXXX)", &found))
         })
     }
 
@@ -287,7 +305,7 @@ impl<'a> Parser<'a> {
         };
         match character {
             Some(character) => Ok(Form::Value(Value::text(character))),
-            None => Err(Stop::Fault(at, Reason::syntax("a character such as \\a or \\newline", token))),
+            None => Err(Stop::fault(at, Reason::syntax("a character such as \\a or \\newline", token))),
         }
     }
 
@@ -310,12 +328,12 @@ impl<'a> Parser<'a> {
             }
             Some(b'#') => {
                 let token = self.token()?;
-                Ok(Form::Unfit(at, Reason::NotAnInteger(excerpt(token))))
+                Ok(Form::unfit(at, Reason::NotAnInteger(excerpt(token))))
             }
             Some(_) => {
                 self.tag()?;
                 if depth >= DEPTH_MAX {
-                    return Err(Stop::Fault(at, Reason::Nesting));
+                    return Err(Stop::fault(at, Reason::Nesting));
                 }
                 self.form(depth + 1)
             }
@@ -336,7 +354,7 @@ impl<'a> Parser<'a> {
 
     fn list(&mut self, depth: u32, close: u8) -> Parsed<Form<'a>> {
         if depth >= DEPTH_MAX {
-            return Err(Stop::Fault(self.at, Reason::Nesting));
+            return Err(Stop::fault(self.at, Reason::Nesting));
         }
         self.bump();
         let mut items = Vec::new();
@@ -352,7 +370,7 @@ impl<'a> Parser<'a> {
                 Some(b']' | b')' | b'}') => return Err(self.expected("a value or the end of a list")),
                 Some(_) => match self.form(depth + 1)?.into_value() {
                     Ok(value) => items.push(value),
-                    Err((at, reason)) => unfit = unfit.or(Some(Form::Unfit(at, reason))),
+                    Err(flaw) => unfit = unfit.or(Some(Form::Unfit(flaw))),
                 },
             }
         }
@@ -361,13 +379,14 @@ impl<'a> Parser<'a> {
 
     fn map(&mut self, depth: u32) -> Parsed<Form<'a>> {
         let at = self.at;
-        self.list(depth, b'}').map(|_| Form::Unfit(at, Reason::MapValue))
+        self.list(depth, b'}').map(|_| Form::unfit(at, Reason::MapValue))
     }
 }
 
+/// What ends a token; a NUL byte does, so that no token has one.
 const DELIMITER: [bool; 256] = {
     let mut table = [false; 256];
-    let delimiters = b" \t\n\r\x0C\x0B,()[]{}\";";
+    let delimiters = b" \t\n\r\x0C\x0B,()[]{}\";\0";
     let mut i = 0;
     while i < delimiters.len() {
         table[delimiters[i] as usize] = true;

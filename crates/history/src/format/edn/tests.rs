@@ -224,5 +224,7 @@ fn a_window_that_ends_anywhere_asks_for_more() {
     for end in 0..text.len() - 1 {
         assert_eq!(Parser::new(&text.as_bytes()[..end], false).form(0), Err(Stop::More), "{}", &text[..end]);
     }
-    assert!(matches!(Parser::new(text.as_bytes(), false).form(0), Ok(Form::Unfit(_, Reason::MapValue))));
+    assert!(
+        matches!(Parser::new(text.as_bytes(), false).form(0), Ok(Form::Unfit(flaw)) if flaw.reason == Reason::MapValue)
+    );
 }
