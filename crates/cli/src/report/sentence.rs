@@ -60,6 +60,7 @@ fn violation(reading: Reading<'_>, violation: &Violation) -> String {
     match violation {
         Violation::ThinAir { operation } => thin_air(reading, *operation),
         Violation::RemovedTwice { insert, first, second } => removed_twice(reading, *insert, *first, *second),
+        Violation::RemovedTooOften { inserts, removes } => removed_too_often(reading, inserts, removes),
         Violation::TooEarly { operation, insert } => too_early(reading, *operation, *insert),
         Violation::TooLate { operation, remove } => too_late(reading, *operation, *remove),
         Violation::Overtaken { first, second } => overtaken(reading, *first, *second),
@@ -116,8 +117,37 @@ fn removed_twice(reading: Reading<'_>, insert: OpId, first: OpId, second: OpId) 
     )
 }
 
+fn removed_too_often(reading: Reading<'_>, inserts: &[OpId], removes: &[OpId]) -> String {
+    let last = removes[removes.len() - 1];
+    format!(
+        "{} came out {}, the last time by {} ({}), but went in only {}.",
+        reading.value(inserts[0]),
+        counted(removes.len() as u64, "time"),
+        reading.label(last),
+        reading.lines(last),
+        counted(inserts.len() as u64, "time"),
+    )
+}
+
 fn too_early(reading: Reading<'_>, operation: OpId, insert: OpId) -> String {
     let brought = (verbs(reading).brought)(&reading.value(insert));
+    let input = &reading.log.history.operation(insert).input;
+    let same =
+        (0..reading.log.history.len() as u32).map(OpId).filter(|&op| reading.log.history.operation(op).input == *input);
+    let same: Vec<OpId> = same.collect();
+    if same.len() > 1 {
+        let turn = same.iter().take_while(|&&op| op <= insert).count() as u64;
+        return format!(
+            "{} returned ({}), so {} had come out {} by then; but {}, the operation that put it in that many times, was \
+             called ({}) only later.",
+            reading.label(operation),
+            reading.returned(operation),
+            reading.value(insert),
+            counted(turn, "time"),
+            reading.label(insert),
+            reading.called(insert),
+        );
+    }
     format!(
         "{} returned ({}) before {}, the only operation that {brought}, was called ({}).",
         reading.label(operation),

@@ -116,6 +116,19 @@ fn removed_twice() {
 }
 
 #[test]
+fn removed_too_often() {
+    let events = "a enq 1\na ok\na enq 1\na ok\nb deq\nc deq\nb ok 1\nc ok 1\nb deq\nb ok 1";
+    let (inserts, removes) = (vec![OpId(0), OpId(1)], vec![OpId(2), OpId(3), OpId(4)]);
+    assert_snapshot!(report(Kind::Queue, events, Violation::RemovedTooOften { inserts, removes }));
+}
+
+#[test]
+fn too_early_in_its_turn() {
+    let events = "a enq 1\na ok\nb deq\nb ok 1\nb deq\nb ok 1\na enq 1\na ok";
+    assert_snapshot!(report(Kind::Queue, events, Violation::TooEarly { operation: OpId(2), insert: OpId(3) }));
+}
+
+#[test]
 fn too_early() {
     let events = "b deq\nb ok 1\na enq 1\na ok";
     assert_snapshot!(report(Kind::Queue, events, Violation::TooEarly { operation: OpId(0), insert: OpId(1) }));
