@@ -19,6 +19,13 @@ pub struct Part {
     pub key: Value,
 }
 
+impl Part {
+    /// Whether it has no name: the log is about one object.
+    fn is_unnamed(&self) -> bool {
+        self.object.is_empty() && self.key.is_nil()
+    }
+}
+
 /// An order of one part's operations that the specification accepts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Linearization {
@@ -41,8 +48,8 @@ pub struct Linearization {
 pub struct Stay {
     /// The operation that put the value in.
     pub insert: OpId,
-    /// The operation that took it out; `None` when nothing ever did, nor could have (no removal of that collection is
-    /// pending).
+    /// The operation that took it out; `None` when nothing is known to have done so. A removal that is pending may have,
+    /// so the value is certainly inside only up to the call of the first of these.
     pub remove: Option<OpId>,
 }
 
@@ -92,7 +99,7 @@ pub enum Violation {
     NotEmpty {
         /// The operation that answered "empty".
         operation: OpId,
-        /// Values whose certain presence covers it, in order of time, each overlapping the next.
+        /// Values whose certain presence covers it, best in order of time, each overlapping the next.
         inside: Vec<Stay>,
     },
     /// A priority queue gave out a value although at each moment of that operation a value of higher priority was
@@ -150,7 +157,8 @@ pub enum Violation {
         /// whole part and `operation` only the one at which the search got stuck.
         #[serde(default = "yes", skip_serializing_if = "is_yes")]
         shortest: bool,
-        /// A longest order that the specification accepts for what returned before.
+        /// A longest order that was found for what returned before. It shows how far one gets; that it is an order is
+        /// verified, that it is a longest one is not.
         partial: Vec<OpId>,
     },
     /// The history is stuck, and this pending operation need not have blocked: in no order of the operations that
@@ -220,7 +228,7 @@ impl Violation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// Which object it is about.
-    #[serde(flatten)]
+    #[serde(default, skip_serializing_if = "Part::is_unnamed")]
     pub part: Part,
     /// Why.
     pub violation: Violation,
