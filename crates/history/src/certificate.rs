@@ -102,7 +102,8 @@ mod tests {
 
     #[test]
     fn violations_come_back() {
-        let head = r#"{"selvedge":"certificate","version":1,"criterion":"linearizability","object":"queue","operations":9,"#;
+        let head =
+            r#"{"selvedge":"certificate","version":1,"criterion":"linearizability","object":"queue","operations":9,"#;
         let part = Part { object: "m".to_owned(), key: Value::Int(5) };
         let violation = Violation::ThinAir { operation: OpId(3) };
         let json = r#""verdict":"fail","part":{"object":"m","key":5},"violation":{"kind":"thin-air","operation":3}}"#;

@@ -1,4 +1,7 @@
 //! Checks the two claims that no order exists, by searching for one.
+//!
+//! Invariant: operations that return after the prefix may have taken effect in it with any result, or not at all; in a
+//! stuck history those that never return took no effect. So a claim that holds of a prefix holds of the whole.
 
 use super::exhaust::{Explored, Move, explore};
 use super::order::check_precedence;
