@@ -87,15 +87,15 @@ mod tests {
     fn linearizations_come_back() {
         let part = Part { object: "m".to_owned(), key: Value::text("k") };
         let results = vec![(OpId(2), Value::Nil), (OpId(1), Value::list([Value::Int(3)]))];
-        let whole = Linearization { part, order: vec![OpId(2), OpId(1), OpId(0)], results, blocks: None };
-        let stuck = Linearization { order: vec![OpId(3)], blocks: Some(OpId(4)), ..Linearization::default() };
+        let whole = Linearization { part, order: vec![OpId(2), OpId(1), OpId(0)], results };
+        let stuck = Linearization { order: vec![OpId(3), OpId(4)], ..Linearization::default() };
         let claim = Claim::Pass { linearizations: vec![whole, stuck] };
         check(
             &Certificate::new("register", Some(Value::Int(7)), 5, claim),
             concat!(
                 r#"{"selvedge":"certificate","version":1,"criterion":"linearizability","object":"register","initial":7,"#,
-                r#""operations":5,"verdict":"pass","linearizations":[{"object":"m","key":"k","order":[2,1,0],"#,
-                r#""results":[[2,null],[1,[3]]]},{"order":[3],"blocks":4}]}"#
+                r#""operations":5,"verdict":"pass","linearizations":[{"part":{"object":"m","key":"k"},"order":[2,1,0],"#,
+                r#""results":[[2,null],[1,[3]]]},{"order":[3,4]}]}"#
             ),
         );
     }
@@ -115,7 +115,7 @@ mod tests {
             r#""second":{"insert":1,"remove":2}}}"#
         );
         check(&failed(Part::default(), violation), &format!("{head}{json}"));
-        let violation = Violation::Unplaced { operation: OpId(1), events: 3, shortest: true, partial: vec![OpId(0)] };
+        let violation = Violation::Unplaced { operation: OpId(1), events: 3, partial: vec![OpId(0)] };
         let json = r#""verdict":"fail","violation":{"kind":"unplaced","operation":1,"events":3,"partial":[0]}}"#;
         check(&failed(Part::default(), violation), &format!("{head}{json}"));
     }

@@ -20,9 +20,9 @@ pub struct Part {
 }
 
 impl Part {
-    /// Whether it has no name: the log is about one object.
-    fn is_unnamed(&self) -> bool {
-        self.object.is_empty() && self.key.is_nil()
+    /// Whether the log is about one object without a name or key.
+    pub fn is_only(&self) -> bool {
+        *self == Part::default()
     }
 }
 
@@ -30,17 +30,15 @@ impl Part {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Linearization {
     /// Which object it is about.
-    #[serde(flatten)]
+    #[serde(default, skip_serializing_if = "Part::is_only")]
     pub part: Part,
-    /// All complete operations and those pending ones that took effect, in the order in which they did.
+    /// All complete operations and those pending ones that took effect, in the order in which they did. In a stuck history
+    /// nothing pending takes effect; there the last one is pending and blocks after all the others, and each pending
+    /// operation has a linearization of its own.
     pub order: Vec<OpId>,
     /// The results given to the pending operations among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<(OpId, Value)>,
-    /// In a stuck history: the pending operation, not among the others, that blocks after all of them. There is one
-    /// linearization for each pending operation then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub blocks: Option<OpId>,
 }
 
 /// The insertion and the removal of one value of a collection.
@@ -153,13 +151,14 @@ pub enum Violation {
         operation: OpId,
         /// The length of the prefix.
         events: u32,
-        /// Whether it is the shortest; `false` when a limit was reached before that was known, and then the prefix is the
-        /// whole part and `operation` only the one at which the search got stuck.
-        #[serde(default = "yes", skip_serializing_if = "is_yes")]
-        shortest: bool,
-        /// A longest order that was found for what returned before. It shows how far one gets; that it is an order is
-        /// verified, that it is a longest one is not.
+        /// An order that the specification accepts for the events before that return: all that returned before it, and
+        /// what was open if it had taken effect.
         partial: Vec<OpId>,
+    },
+    /// No order explains the part. Its shortest prefix that has none is not known: a limit was reached before it was found.
+    Unordered {
+        /// The operation whose return no order of the whole part could get past.
+        operation: OpId,
     },
     /// The history is stuck, and this pending operation need not have blocked: in no order of the operations that
     /// returned does it block at the end.
@@ -167,14 +166,6 @@ pub enum Violation {
         /// The pending operation.
         operation: OpId,
     },
-}
-
-fn yes() -> bool {
-    true
-}
-
-fn is_yes(shortest: &bool) -> bool {
-    *shortest
 }
 
 impl Violation {
@@ -192,6 +183,7 @@ impl Violation {
             Violation::Missed { .. } => "missed",
             Violation::Crossed { .. } => "crossed",
             Violation::Unplaced { .. } => "unplaced",
+            Violation::Unordered { .. } => "unordered",
             Violation::NeedNotBlock { .. } => "need-not-block",
         }
     }
@@ -216,7 +208,7 @@ impl Violation {
             Violation::Crossed { first, last, other_first, other_last } => {
                 [Some(*other_last), *other_first, *first, Some(*last)].into_iter().flatten().collect()
             }
-            Violation::Unplaced { operation, .. } => vec![*operation],
+            Violation::Unplaced { operation, .. } | Violation::Unordered { operation } => vec![*operation],
         };
         let mut seen = std::collections::HashSet::new();
         ops.retain(|op| seen.insert(*op));
@@ -228,7 +220,7 @@ impl Violation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// Which object it is about.
-    #[serde(default, skip_serializing_if = "Part::is_unnamed")]
+    #[serde(default, skip_serializing_if = "Part::is_only")]
     pub part: Part,
     /// Why.
     pub violation: Violation,

@@ -23,6 +23,6 @@ pub mod verify;
 pub use budget::Budget;
 pub use history::{End, Event, History, IllFormed, Interval, Mark, OpId, Operation, Recorder, Return, ThreadId};
 pub use log::{Call, Log, LogError, LogRecorder, Outcome, Symbol};
-pub use spec::Spec;
+pub use spec::{Normal, Spec};
 pub use value::Value;
 pub use verdict::{Coverage, Limit, Verdict};

@@ -116,6 +116,11 @@ pub enum LogError {
         /// The method that the return names.
         returned: String,
     },
+    /// The history is said to be complete, but the call in this line never returned.
+    NeverReturned {
+        /// The line of the call.
+        line: u32,
+    },
     /// The history as a whole is not well-formed.
     History(IllFormed),
 }
@@ -131,6 +136,9 @@ impl fmt::Display for LogError {
             }
             LogError::OtherMethod { called, returned } => {
                 write!(f, "a return of `{returned}` for a call of `{called}`")
+            }
+            LogError::NeverReturned { line } => {
+                write!(f, "the history is said to be complete, but the call in line {line} never returned")
             }
             LogError::History(ill_formed) => ill_formed.fmt(f),
         }
@@ -271,7 +279,10 @@ impl LogRecorder {
     pub fn finish(mut self, end: Option<End>) -> Result<Log, LogError> {
         let history = if self.intervals.is_empty() {
             self.drop_lines_of_failed();
-            self.recorder.finish(end).map_err(LogError::History)?
+            self.recorder.finish(end).map_err(|error| match error {
+                IllFormed::NotComplete(op) => LogError::NeverReturned { line: self.lines[op.0 as usize].call },
+                other => LogError::History(other),
+            })?
         } else {
             debug_assert!(self.recorder.is_empty(), "events and intervals in one log");
             let lanes = assign_lanes(&mut self.intervals);

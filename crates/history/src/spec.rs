@@ -2,6 +2,11 @@
 
 use std::hash::Hash;
 
+use crate::History;
+
+/// Gives one state for all those that the operations of a history cannot tell apart.
+pub type Normal<'h, S> = Box<dyn Fn(S) -> S + 'h>;
+
 /// A sequential specification, nondeterministic if need be.
 ///
 /// ```
@@ -53,5 +58,11 @@ pub trait Spec {
     /// is placed as soon as it fits, which spares the search a branch. Answering `false` is always right.
     fn is_pure(&self, _input: &Self::Input, _output: &Self::Output) -> bool {
         false
+    }
+
+    /// How to merge states that no operation of the history, with the result that it had, can tell apart, now or later.
+    /// The search then follows one of them in place of all. Answering `None` is always right.
+    fn normal<'h>(&self, _history: &'h History<Self::Input, Self::Output>) -> Option<Normal<'h, Self::State>> {
+        None
     }
 }

@@ -80,7 +80,7 @@ impl Checker<'_> {
             return Ok(Verdict::Unknown(limit));
         }
         if part.log.history.end() == End::Stuck {
-            return self.search(part);
+            return if self.kind == Kind::Set { self.set_by_value(part) } else { self.search(part) };
         }
         match self.kind {
             Kind::Queue => self.collection(part, &crate::object::queue::Queue, Algorithm::Queue, queue::linearize),
@@ -206,7 +206,7 @@ fn unfit_initial(misuse: Misuse) -> Unfit {
 fn plain(part: &PartView<'_>, order: Vec<OpId>) -> Linearization {
     let pending = order.iter().filter(|&&op| part.output(op).is_none());
     let results = pending.map(|&op| (op, Value::Nil)).collect();
-    Linearization { part: part.name(), order, results, blocks: None }
+    Linearization { part: part.name(), order, results }
 }
 
 /// Makes an object and does nothing with it: that shows whether the initial value fits.
@@ -255,16 +255,15 @@ impl SearchPart<'_, '_, '_> {
                 return Err(limit);
             }
         };
-        let (operation, partial) = (stuck.operation, stuck.partial.clone());
-        let explained = shortest_failing_prefix(object, history, stuck, self.checker.budget);
-        let shortest = explained.is_ok();
-        let whole = Explained { operation, events: history.marks().len() as u32, partial };
-        let Explained { operation, events, partial } = explained.unwrap_or(whole);
-        Ok(Verdict::Fail(Violation::Unplaced {
-            operation: self.part.ops[operation.0 as usize],
-            events,
-            shortest,
-            partial: partial.into_iter().map(|op| self.part.ops[op.0 as usize]).collect(),
+        let global = |op: OpId| self.part.ops[op.0 as usize];
+        let operation = global(stuck.0);
+        Ok(Verdict::Fail(match shortest_failing_prefix(object, history, stuck, self.checker.budget) {
+            Ok(Explained { operation, events, partial }) => Violation::Unplaced {
+                operation: global(operation),
+                events,
+                partial: partial.into_iter().map(global).collect(),
+            },
+            Err(_) => Violation::Unordered { operation },
         }))
     }
 
@@ -283,7 +282,7 @@ impl SearchPart<'_, '_, '_> {
             match found.verdict {
                 Verdict::Pass(path) => {
                     let mut witness = self.witness(object, history, path);
-                    witness.blocks = Some(self.part.ops[op]);
+                    witness.order.push(self.part.ops[op]);
                     linearizations.push(witness);
                 }
                 Verdict::Fail(_) => {
@@ -298,32 +297,38 @@ impl SearchPart<'_, '_, '_> {
         Ok(Verdict::Pass(linearizations))
     }
 
-    /// The order found, with results for the pending operations in it.
+    /// The order found, with results for the pending operations in it. The states of the path are normal ones; the true
+    /// ones are followed alongside.
     fn witness<O: Object>(&self, object: &O, history: &History<O::Input, Value>, path: Path<O>) -> Linearization {
+        let normal = object.normal(history);
+        let leads = |next: &O::State, after: &O::State| match &normal {
+            Some(normal) => normal(next.clone()) == *after,
+            None => next == after,
+        };
         let mut order = Vec::with_capacity(path.len());
         let mut results = Vec::new();
-        let mut before = object.initial();
+        let mut state = object.initial();
+        let (mut next, mut answers) = (Vec::new(), Vec::new());
         for (op, after) in path {
             let operation = history.operation(op);
             let op = self.part.ops[op.0 as usize];
             order.push(op);
-            if operation.ret.is_none() {
-                results.push((op, answer(object, &before, &operation.input, &after)));
+            answers.clear();
+            match operation.output() {
+                Some(output) => answers.push(output.clone()),
+                None => object.answers(&state, &operation.input, &mut answers),
             }
-            before = after;
+            let found = answers.iter().find_map(|answer| {
+                next.clear();
+                object.step(&state, &operation.input, Some(answer), &mut next);
+                Some((answer, next.iter().position(|next| leads(next, &after))?))
+            });
+            let (answer, at) = found.expect("every step has an answer");
+            if operation.ret.is_none() {
+                results.push((op, answer.clone()));
+            }
+            state = next.swap_remove(at);
         }
-        Linearization { part: self.part.name(), order, results, blocks: None }
+        Linearization { part: self.part.name(), order, results }
     }
-}
-
-/// A result with which the call leads from one state to the other.
-fn answer<O: Object>(object: &O, before: &O::State, input: &O::Input, after: &O::State) -> Value {
-    let (mut answers, mut next) = (Vec::new(), Vec::new());
-    object.answers(before, input, &mut answers);
-    let leads = |answer: &Value| {
-        next.clear();
-        object.step(before, input, Some(answer), &mut next);
-        next.contains(after)
-    };
-    answers.into_iter().find(leads).expect("every step has an answer")
 }

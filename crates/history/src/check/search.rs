@@ -5,11 +5,12 @@
 //! placed may come next, nothing else. That list of candidates alone determines the set of placed operations, so a
 //! configuration is remembered as the list and the state, compared in full and not by hash.
 //!
-//! Three things keep the search small, all exact:
+//! Four things keep the search small, all exact:
 //! - an operation that never changes the state ([`Spec::is_pure`]) is placed as soon as it fits;
 //! - pending operations with equal inputs are interchangeable, so the one called first is used first;
 //! - a configuration that failed with some pending operations used fails as well with more of them used, so only the
-//!   smallest failing sets are kept for each list and state.
+//!   smallest failing sets are kept for each list and state;
+//! - of states that the history cannot tell apart one stands for all ([`Spec::normal`]).
 //!
 //! Worst case exponential in the number of operations that overlap, as the problem is NP-hard; for a bounded number of
 //! overlapping operations and states linear in the length. Memory is used for failed configurations only.
@@ -19,7 +20,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
-use crate::{Budget, History, Limit, OpId, Spec, Verdict};
+use crate::{Budget, History, Limit, Normal, OpId, Spec, Verdict};
 
 /// What a search must arrive at.
 pub enum Goal<'a, I> {
@@ -29,17 +30,12 @@ pub enum Goal<'a, I> {
     Blocked(&'a I),
 }
 
-/// A linearization: operations with the state after each.
+/// A linearization: operations with the state after each, as [`Spec::normal`] gives it.
 pub type Path<S> = Vec<(OpId, <S as Spec>::State)>;
 
-/// Where a search got stuck.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stuck {
-    /// The operation whose return no order could get past.
-    pub operation: OpId,
-    /// A longest order that was found for what returned before.
-    pub partial: Vec<OpId>,
-}
+/// Where a search got stuck: the operation whose return no order could get past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stuck(pub OpId);
 
 /// An answer, and what it took.
 pub struct Found<W> {
@@ -63,10 +59,10 @@ where
 {
     let mut search = Search::new(spec, history, goal);
     let answer = search.run(budget);
-    let (states, longest) = (search.visited, search.best.longest);
+    let (states, longest) = (search.visited, search.longest);
     let verdict = match answer {
         Ok(true) => Verdict::Pass(search.path()),
-        Ok(false) => Verdict::Fail(std::mem::take(&mut search.best).stuck()),
+        Ok(false) => Verdict::Fail(Stuck(search.furthest)),
         Err(limit) => Verdict::Unknown(limit),
     };
     Found { verdict, states, longest }
@@ -79,7 +75,7 @@ pub struct Explained {
     pub operation: OpId,
     /// The number of events of the prefix.
     pub events: u32,
-    /// A longest order for what returned before.
+    /// An order for the events before that return.
     pub partial: Vec<OpId>,
 }
 
@@ -98,24 +94,28 @@ where
 {
     let marks = history.marks();
     let returns: Vec<u32> = (0..marks.len() as u32).filter(|&at| marks[at as usize].is_return()).collect();
-    let first = history.operation(stuck.operation).end();
+    let first = history.operation(stuck.0).end();
     let (mut low, mut high) = (returns.partition_point(|&at| at < first), returns.len() - 1);
     // The prefix up to returns[high] fails; none before returns[low] does. The first guess is nearly always right.
-    let mut partial = stuck.partial;
+    let order_of = |events: u32| {
+        let prefix = history.prefix(events as usize);
+        match search(spec, &prefix, &Goal::Linearization, budget).verdict {
+            Verdict::Pass(path) => Ok(Some(path.into_iter().map(|(op, _)| op).collect())),
+            Verdict::Fail(_) => Ok(None),
+            Verdict::Unknown(limit) => Err(limit),
+        }
+    };
     let mut guess = low;
     while low < high {
-        let prefix = history.prefix(returns[guess] as usize + 1);
-        match search(spec, &prefix, &Goal::Linearization, budget).verdict {
-            Verdict::Pass(_) => low = guess + 1,
-            Verdict::Fail(stuck) => {
-                high = guess;
-                partial = stuck.partial;
-            }
-            Verdict::Unknown(limit) => return Err(limit),
+        match order_of(returns[guess] + 1)? {
+            Some(_) => low = guess + 1,
+            None => high = guess,
         }
         guess = low + (high - low) / 2;
     }
     let at = returns[high];
+    let partial: Option<Vec<OpId>> = order_of(at)?;
+    let partial = partial.expect("a prefix shorter than the shortest that fails has an order");
     Ok(Explained { operation: marks[at as usize].op(), events: at + 1, partial })
 }
 
@@ -215,6 +215,8 @@ struct Search<'a, S: Spec> {
     unplaced: Unplaced,
     classes: Vec<Class>,
     pure: Vec<bool>,
+    /// Merges states that the history cannot tell apart.
+    normal: Option<Normal<'a, S::State>>,
     /// The state of the current configuration.
     state: S::State,
     stack: Vec<Frame<S::State>>,
@@ -226,7 +228,10 @@ struct Search<'a, S: Spec> {
     /// Scratch space for the candidates of a configuration, in the order of calls.
     candidates: Vec<u32>,
     visited: u64,
-    best: Best,
+    /// The operation whose return is the last that any order arrived at.
+    furthest: OpId,
+    /// The most operations that were placed at once.
+    longest: usize,
 }
 
 impl<'a, S: Spec> Search<'a, S>
@@ -243,6 +248,7 @@ where
             Goal::Linearization => classes(history),
             Goal::Blocked(_) => Vec::new(),
         };
+        let normal = spec.normal(history);
         Search {
             spec,
             history,
@@ -250,14 +256,16 @@ where
             unplaced: Unplaced::new(history),
             classes,
             pure,
-            state: spec.initial(),
+            state: normal.as_ref().map_or_else(|| spec.initial(), |normal| normal(spec.initial())),
+            normal,
             stack: Vec::new(),
             alternatives: Vec::new(),
             failed: Failed::default(),
             next: Vec::new(),
             candidates: Vec::new(),
             visited: 0,
-            best: Best::default(),
+            furthest: OpId(0),
+            longest: 0,
         }
     }
 
@@ -265,6 +273,7 @@ where
     fn run(&mut self, budget: &Budget) -> Result<bool, Limit> {
         loop {
             self.visited += 1;
+            self.longest = self.longest.max(self.stack.len());
             if self.visited.is_multiple_of(256) {
                 budget.check()?;
             }
@@ -283,7 +292,6 @@ where
     }
 
     fn goal_reached(&mut self) -> bool {
-        self.best.longest = self.best.longest.max(self.stack.len());
         match self.goal {
             Goal::Linearization => true,
             Goal::Blocked(input) => {
@@ -311,7 +319,10 @@ where
 
     /// Opens the configuration just arrived at. `false` if it is known to fail.
     fn enter(&mut self, returning: OpId) -> bool {
-        self.best.arrive(self.history.operation(returning).end(), returning, &self.stack);
+        let end = |op: OpId| self.history.operation(op).end();
+        if self.visited == 1 || end(returning) > end(self.furthest) {
+            self.furthest = returning;
+        }
         let alternatives = self.alternatives.len() as u32;
         let mut frame = Frame { placed: None, returning, cursor: Cursor::Returning, alternatives };
         if let Some(op) = self.pure_candidate() {
@@ -372,7 +383,6 @@ where
 
     /// Takes back what the top frame placed, if there is one.
     fn unplace(&mut self) {
-        self.best.leave(&self.stack);
         let Some(frame) = self.stack.last_mut() else { return };
         let (placed, state) = frame.placed.take().expect("the top frame has placed an operation");
         self.state = state;
@@ -431,8 +441,15 @@ where
         self.spec.step(&self.state, &operation.input, operation.output(), &mut self.next);
         let pending = matches!(candidate, Placed::Pending { .. });
         let state = &self.state;
-        let useful = self.next.drain(..).filter(|next| !pending || next != state);
-        self.alternatives.extend(useful.map(|next| (candidate, next)));
+        for next in self.next.drain(..) {
+            let next = match &self.normal {
+                Some(normal) => normal(next),
+                None => next,
+            };
+            if !pending || next != *state {
+                self.alternatives.push((candidate, next));
+            }
+        }
     }
 
     /// The operations placed, with the state after each.
@@ -520,52 +537,6 @@ impl<State: Clone + Eq + Hash> Failed<State> {
         self.entries.push(Entry { state: state.clone(), hash, start, candidates: candidates.len() as u32 });
         let entries = &self.entries;
         self.table.insert_unique(hash, index, |&index| entries[index as usize].hash);
-    }
-}
-
-/// How far the search got: the return that no order got past, and an order that got there.
-#[derive(Default)]
-struct Best {
-    /// One more than the position of that return.
-    position: u32,
-    operation: Option<OpId>,
-    /// The number of operations placed there.
-    depth: usize,
-    /// The order that got there, once it was left.
-    partial: Vec<OpId>,
-    /// How much of `partial` agrees with the current path.
-    common: usize,
-    /// Whether the current path is the order that got there and is still to be copied.
-    fresh: bool,
-    longest: usize,
-}
-
-impl Best {
-    fn arrive<State>(&mut self, end: u32, returning: OpId, stack: &[Frame<State>]) {
-        self.longest = self.longest.max(stack.len());
-        if end < self.position {
-            return;
-        }
-        self.position = end + 1;
-        self.operation = Some(returning);
-        self.depth = stack.len();
-        self.fresh = true;
-    }
-
-    /// Called before the top frame takes back its operation. Copies only what changed since the last copy.
-    fn leave<State>(&mut self, stack: &[Frame<State>]) {
-        if self.fresh && stack.len() <= self.depth {
-            self.partial.truncate(self.common);
-            let path = stack[self.common..].iter().filter_map(|frame| frame.placed.as_ref());
-            self.partial.extend(path.map(|(placed, _)| placed.op()));
-            self.fresh = false;
-            self.common = self.partial.len();
-        }
-        self.common = self.common.min(stack.len().saturating_sub(1));
-    }
-
-    fn stuck(self) -> Stuck {
-        Stuck { operation: self.operation.unwrap_or(OpId(0)), partial: self.partial }
     }
 }
 

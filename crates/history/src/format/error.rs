@@ -98,6 +98,8 @@ pub enum Reason {
     Json(String),
     /// A header of a version that this program does not know.
     Version(u64),
+    /// A line that has none of the fields that make an event.
+    NoEvent,
     /// A field that an event of that kind needs.
     MissingField(&'static str),
     /// A field that an event of that kind does not have.
@@ -161,20 +163,29 @@ impl Reason {
     }
 }
 
+impl Reason {
+    /// The words of a reason that has nothing to add to them.
+    fn fixed(&self) -> &'static str {
+        match self {
+            Reason::Empty => "the file is empty, expected a history",
+            Reason::Binary => "a NUL byte: the file is binary, expected text",
+            Reason::NotUtf8 => "bytes that are not UTF-8, expected UTF-8 text",
+            Reason::LineTooLong => "a line longer than 16 MiB, expected one event a line",
+            Reason::FormTooLong => "a form longer than 16 MiB, expected one map an event",
+            Reason::NoEvent => "expected one of the fields `call`, `return`, `fail`, `unknown`, `end` or `selvedge`",
+            Reason::LateHeader => "the header should stand before the first event",
+            Reason::AfterEnd => "text after the end of the history, expected nothing more",
+            Reason::Nesting => "lists nested too deeply, expected a value of at most a few levels",
+            Reason::MapValue => "a map cannot be a value, expected an integer, a text, a truth value or a list",
+            _ => "",
+        }
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reason::Empty => f.write_str("the file is empty, expected a history"),
             Reason::NoOperation(format) => write!(f, "no operation in the file, expected {}", operation(*format)),
-            Reason::Unrecognised => write!(
-                f,
-                "not a history in a known format ({}); if it is one of these, name the format",
-                Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ")
-            ),
-            Reason::Binary => f.write_str("a NUL byte: the file is binary, expected text"),
-            Reason::NotUtf8 => f.write_str("bytes that are not UTF-8, expected UTF-8 text"),
-            Reason::LineTooLong => f.write_str("a line longer than 16 MiB, expected one event a line"),
-            Reason::FormTooLong => f.write_str("a form longer than 16 MiB, expected one map an event"),
             Reason::Mixed { file, line } => {
                 write!(f, "a line of the format {line} in a file that began as {file}; expected {}", operation(*file))
             }
@@ -195,26 +206,14 @@ impl fmt::Display for Reason {
             Reason::MissingField(field) => write!(f, "the field `{field}` is missing"),
             Reason::StrayField { field, event } => write!(f, "the field `{field}` does not belong to {event}"),
             Reason::RepeatedField(field) => write!(f, "the field `{field}` occurs twice"),
-            Reason::LateHeader => f.write_str("the header should stand before the first event"),
-            Reason::AfterEnd => f.write_str("text after the end of the history, expected nothing more"),
-            Reason::Nesting => f.write_str("lists nested too deeply, expected a value of at most a few levels"),
-            Reason::NotAnInteger(number) => {
-                write!(
-                    f,
-                    "`{number}` is not an integer; values are integers, texts, truth values or lists: write it as a text"
-                )
-            }
+            Reason::NotAnInteger(number) => write!(
+                f,
+                "`{number}` is not an integer; values are integers, texts, truth values or lists: write it as a text"
+            ),
             Reason::OutOfRange(number) => {
                 write!(f, "the number {number} does not fit in a signed 64-bit integer; write it as a text")
             }
-            Reason::MapValue => {
-                f.write_str("a map cannot be a value, expected an integer, a text, a truth value or a list")
-            }
-            Reason::UnknownMethod(method) => write!(
-                f,
-                "`{method}` is not a method whose value is known to be an argument (enq, push, insert, add, write, ...) or \
-                 a result (deq, pop, poll, remove, peek, read, ...)"
-            ),
+            Reason::UnknownMethod(method) => write!(f, "`{method}` is not a method whose value is known to be {ROLES}"),
             Reason::EndsBeforeStart { start, end } => {
                 write!(f, "the operation ends at {end}, before it starts at {start}")
             }
@@ -228,8 +227,28 @@ impl fmt::Display for Reason {
                 write!(f, "the file says that it is about a {first}, and then about a {second}")
             }
             Reason::Log(error) => error.fmt(f),
+            Reason::Unrecognised => {
+                write!(f, "not a history in a known format ({}); if it is one of these, name the format", formats())
+            }
+            Reason::Empty
+            | Reason::Binary
+            | Reason::NotUtf8
+            | Reason::LineTooLong
+            | Reason::FormTooLong
+            | Reason::NoEvent
+            | Reason::LateHeader
+            | Reason::AfterEnd
+            | Reason::Nesting
+            | Reason::MapValue => f.write_str(self.fixed()),
         }
     }
+}
+
+const ROLES: &str =
+    "an argument (enq, push, insert, add, write, ...) or a result (deq, pop, poll, remove, peek, read, ...)";
+
+fn formats() -> String {
+    Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ")
 }
 
 /// What an operation looks like in a format.

@@ -4,8 +4,8 @@
 //! the bytes are, the answer is a log or a [`ReadError`] with a line and a reason; nothing panics, recurses without
 //! bound, or keeps more of a line than [`LINE_MAX`] bytes.
 //!
-//! One file a format. [`Source`](source::Source) hands out lines, [`recognise()`] tells formats apart by content, and
-//! the two formats of Jepsen share what their operations mean ([`jepsen`]). `docs/formats.md` describes each format.
+//! One file a format. `source` hands out lines, [`recognise()`] tells formats apart by content, and
+//! the two formats of Jepsen share what their operations mean (`jepsen`). `docs/formats.md` describes each format.
 
 use std::fmt;
 use std::io::BufRead;

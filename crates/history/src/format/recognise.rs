@@ -1,7 +1,7 @@
 //! Tells the formats apart by what their lines look like.
 //!
-//! The first line that can only be an operation or a header of one format decides. Comments and log lines decide
-//! nothing, except that a file of nothing else may still be seen to be one of Jepsen or LiMo.
+//! The first line that can only be an operation or a header of one format decides. Comments and log lines are hints,
+//! which count when no line decides.
 
 use super::source::{column, text};
 use super::{Format, ReadError, Reason, fastlin, jepsen_log, limo};
@@ -13,7 +13,7 @@ pub fn recognise(start: &[u8]) -> Option<Format> {
     for line in start.split(|&byte| byte == b'\n') {
         // A line cut by the end of the window may end inside a character.
         let line = line.utf8_chunks().next().map_or("", |chunk| chunk.valid()).trim_ascii();
-        if let Some(format) = operation_format(line).or_else(|| header_format(line)) {
+        if let Some(format) = operation_format(line).or_else(|| limo::object(line).map(|_| Format::Limo)) {
             return Some(format);
         }
         hint = hint.or_else(|| hint_format(line));
@@ -51,18 +51,13 @@ fn names_edn_field(inside: &str) -> bool {
     FIELDS.contains(&word)
 }
 
-/// The format that the line declares.
-fn header_format(line: &str) -> Option<Format> {
-    if limo::object(line).is_some() {
-        return Some(Format::Limo);
-    }
-    fastlin::object(line).map(|_| Format::Fastlin)
-}
-
 /// The format that the line may belong to, if no later line says otherwise.
 fn hint_format(line: &str) -> Option<Format> {
     if line.starts_with('<') {
         return None;
+    }
+    if fastlin::object(line).is_some() {
+        return Some(Format::Fastlin);
     }
     if line.contains(" jepsen.") || line.contains("[jepsen") {
         return Some(Format::JepsenLog);
@@ -123,6 +118,7 @@ mod tests {
         check("# queue\nenq 1 2 3", Some(Fastlin));
         check("# queue", Some(Fastlin));
         check("enq 1 2 3", Some(Fastlin));
+        check("# stack\n[1] call push(1)", Some(Limo));
         check("# @object atomic-queue\n[1] call enq(1)", Some(Limo));
         check("# Dodds, Haas, Kirsch\n\n   [1] call push(a)", Some(Limo));
         check("[t1] return", Some(Limo));

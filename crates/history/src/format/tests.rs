@@ -11,6 +11,8 @@ mod bad_input;
 mod mutation;
 mod property;
 
+pub(super) use property::survives;
+
 /// The log, one operation a piece: "0: enq(5) 0-1 = nil" is thread 0, events 0 to 1.
 pub(super) fn shown(log: &Log) -> Vec<String> {
     log.history

@@ -5,7 +5,7 @@
 
 use super::method::{self, Method};
 use super::{Misuse, Object};
-use crate::{Spec, Value};
+use crate::{History, Normal, Spec, Value};
 
 /// One key of a map, absent unless stated otherwise.
 ///
@@ -127,6 +127,31 @@ impl Spec for Map {
             Input::Take => output.is_nil(),
             Input::Put(_) | Input::Append(_) | Input::Remove => false,
         }
+    }
+
+    /// A text that is no beginning of any text read will not be read, nor what is appended to it: all such texts are one.
+    fn normal<'h>(&self, history: &'h History<Input, Value>) -> Option<Normal<'h, Self::State>> {
+        let mut read: Vec<&str> = Vec::new();
+        for operation in history.operations() {
+            match operation.input {
+                Input::Get => read.extend(operation.output().and_then(Value::as_text)),
+                Input::Put(_) | Input::Append(_) | Input::Contains => {}
+                Input::Remove | Input::Take => return None,
+            }
+        }
+        read.sort_unstable();
+        read.dedup();
+        // Longer than every text read, so it is no beginning of any.
+        let longest = read.iter().max_by_key(|text| text.len()).copied().unwrap_or("");
+        let unread = Value::text(format!("{longest}\0"));
+        Some(Box::new(move |state| match &state {
+            Some(Value::Text(text)) => {
+                let at = read.partition_point(|other| **other < ***text);
+                let is_beginning = read.get(at).is_some_and(|other| other.starts_with(text.as_str()));
+                if is_beginning || text.is_empty() { state } else { Some(unread.clone()) }
+            }
+            _ => state,
+        }))
     }
 }
 

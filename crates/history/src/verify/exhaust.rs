@@ -29,8 +29,8 @@ pub(super) struct Move<'a> {
 pub(super) enum Explored {
     /// The states that the object can be in after every order there is.
     Orders(Vec<Object>),
-    /// No order gets past the return of the move with this index.
-    NoOrder(usize),
+    /// No order explains the moves.
+    NoOrder,
 }
 
 /// Follows every order of the moves, which are sorted by their calls.
@@ -52,7 +52,7 @@ pub(super) fn explore(start: &Object, moves: &[Move<'_>], budget: &Budget) -> Re
         frontier = place(frontier, moves, &open, i, budget)?;
         open.retain(|&other| other != i);
         if frontier.is_empty() {
-            return Ok(Explored::NoOrder(i));
+            return Ok(Explored::NoOrder);
         }
     }
     Ok(Explored::Orders(frontier.configurations().map(|configuration| configuration.state).collect()))

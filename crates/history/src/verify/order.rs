@@ -6,8 +6,9 @@
 //! an order that the whole has not.
 //!
 //! In a stuck history the pending operations took no effect, and each must block at the end of some order of
-//! the rest (SEMANTICS.md, stuck histories). So there is one linearization for each of them, which names it, and the same
-//! unit may be linearized several times.
+//! the rest (SEMANTICS.md, stuck histories). So there a linearization may end with pending operations that have no
+//! result, each of which blocks in the state reached; the same unit may be linearized several times, until each pending
+//! operation stands at the end of one of them.
 
 use hashbrown::HashMap;
 
@@ -39,7 +40,8 @@ pub(super) fn check_precedence(order: &[OpId], span: impl Fn(OpId) -> (u32, u32)
     let mut earliest: Option<(u32, OpId)> = None;
     for &op in order.iter().rev() {
         let (call, end) = span(op);
-        if let Some((_, first)) = earliest.filter(|(returned, _)| *returned < call) {
+        if let Some((returned, first)) = earliest.filter(|(returned, _)| *returned < call) {
+            debug_assert!(returned < call);
             return Err(Refusal::Precedence { first, second: op });
         }
         if earliest.is_none_or(|(returned, _)| end < returned) {
@@ -101,12 +103,11 @@ impl<'a, 'r> Ledger<'a, 'r> {
     /// Checks that a linearization is about one object, the one that it names.
     fn check_part(&self, linearization: &Linearization) -> Result<(), Refusal> {
         let reading = self.reading;
-        let mut named = linearization.order.iter().chain(&linearization.blocks).peekable();
-        let Some(&&first) = named.peek() else { return Ok(()) };
+        let Some(&first) = linearization.order.first() else { return Ok(()) };
         let part = &linearization.part;
         let call = &reading.operation(first)?.input;
         let scope = reading.scope(part, first);
-        for &op in named {
+        for &op in &linearization.order {
             let same = reading.same_object(call, &reading.operation(op)?.input);
             if scope.is_none() || !same || reading.scope(part, op) != scope {
                 return Err(Refusal::OtherPart { operation: op, part: part.clone() });
@@ -132,7 +133,6 @@ impl<'a, 'r> Ledger<'a, 'r> {
             }
             touched.push(unit);
         }
-        touched.extend(linearization.blocks.map(|op| self.units[op.0 as usize]));
         for &unit in &touched {
             if self.found[unit as usize] != self.complete[unit as usize] {
                 return Err(self.missing(|op| self.units[op] == unit && self.placed[op] != self.round));
@@ -145,36 +145,36 @@ impl<'a, 'r> Ledger<'a, 'r> {
         Ok(())
     }
 
-    /// Checks that the simulator accepts the order, and blocks at its end if that is claimed.
+    /// Checks that the simulator accepts the order.
     fn replay(&mut self, linearization: &Linearization) -> Result<(), Stop> {
         let results = self.results(linearization)?;
         let mut object = self.reading.start.clone();
+        let mut blocking = None;
         for (i, &op) in linearization.order.iter().enumerate() {
             if i % 4096 == 0 {
                 self.reading.budget.check()?;
             }
-            let result = match self.reading.operation(op)?.output() {
-                Some(result) => result,
-                None if self.reading.is_stuck() => return Err(Refusal::TookEffect(op).into()),
-                None => *results.get(&op).ok_or(Refusal::NoResult(op))?,
+            let action = self.reading.action(op);
+            let operation = self.reading.operation(op)?;
+            let result = match (operation.output(), self.reading.is_stuck()) {
+                (Some(result), _) => result,
+                (None, false) => *results.get(&op).ok_or(Refusal::NoResult(op))?,
+                (None, true) if !object.blocks(action) => return Err(Refusal::DoesNotBlock(op).into()),
+                (None, true) => {
+                    self.blocked[op.0 as usize] = true;
+                    blocking = Some(op);
+                    continue;
+                }
             };
-            object.accepts(self.reading.action(op), result).map_err(|answer| Refusal::Result {
+            if let Some(blocking) = blocking {
+                return Err(Refusal::AfterBlocking { blocking, operation: op }.into());
+            }
+            object.accepts(action, result).map_err(|answer| Refusal::Result {
                 operation: op,
                 recorded: result.clone(),
                 answer,
             })?;
         }
-        let Some(op) = linearization.blocks else { return Ok(()) };
-        if !self.reading.is_stuck() {
-            return Err(Refusal::NotStuck.into());
-        }
-        if self.reading.operation(op)?.ret.is_some() {
-            return Err(Refusal::NotPending(op).into());
-        }
-        if !object.blocks(self.reading.action(op)) {
-            return Err(Refusal::DoesNotBlock(op).into());
-        }
-        self.blocked[op.0 as usize] = true;
         Ok(())
     }
 
@@ -184,6 +184,9 @@ impl<'a, 'r> Ledger<'a, 'r> {
         for (op, result) in &linearization.results {
             if self.reading.operation(*op)?.ret.is_some() {
                 return Err(Refusal::ResultOfComplete(*op));
+            }
+            if self.reading.is_stuck() {
+                return Err(Refusal::ResultOfStuck(*op));
             }
             if self.placed[op.0 as usize] != self.round || results.insert(*op, result).is_some() {
                 return Err(Refusal::StrayResult(*op));

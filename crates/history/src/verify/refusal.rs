@@ -76,12 +76,19 @@ pub enum Refusal {
     NoResult(OpId),
     /// A result is given to an operation that has one.
     ResultOfComplete(OpId),
-    /// A pending operation of a stuck history stands in an order, and these took no effect.
-    TookEffect(OpId),
+    /// A result is given to a pending operation of a stuck history, where these took no effect.
+    ResultOfStuck(OpId),
     /// A result is given twice, or to an operation that is not in the order.
     StrayResult(OpId),
-    /// A pending operation said to block at the end of an order could go on there.
+    /// A pending operation at the end of an order of a stuck history could go on there.
     DoesNotBlock(OpId),
+    /// An operation stands behind one that blocks.
+    AfterBlocking {
+        /// The one that blocks.
+        blocking: OpId,
+        /// The one behind it.
+        operation: OpId,
+    },
     /// The history is stuck, and no order shows that this pending operation may block.
     NotShownToBlock(OpId),
     /// This kind of violation says nothing about this object.
@@ -161,15 +168,10 @@ pub enum Refusal {
         /// How many there are.
         found: u32,
     },
-    /// An operation is not part of the prefix.
-    NotInPrefix(OpId),
     /// An order explains the events that none is said to explain.
-    Explained {
-        /// How many events.
-        events: u32,
-    },
-    /// Already the return of this operation cannot be explained, so the prefix is not the shortest.
-    FailsEarlier(OpId),
+    Explained(OpId),
+    /// Some order explains the part that is said to have none.
+    Ordered,
     /// The history is not stuck.
     NotStuck,
     /// The operation has returned, so it did not block.
@@ -226,13 +228,18 @@ impl Refusal {
             ),
             NoResult(op) => write!(f, "operation {} is pending, and the order gives it no result", op.0),
             ResultOfComplete(op) => write!(f, "operation {} has a result, and is given another one", op.0),
-            TookEffect(op) => {
-                write!(f, "operation {} is pending in a stuck history, and stands in the order", op.0)
+            ResultOfStuck(op) => {
+                write!(f, "operation {} is pending in a stuck history, and is given a result", op.0)
             }
             StrayResult(op) => {
                 write!(f, "a result is given twice to operation {}, or it is not in the order", op.0)
             }
-            DoesNotBlock(op) => write!(f, "operation {} does not block at the end of the order", op.0),
+            DoesNotBlock(op) => {
+                write!(f, "operation {} is pending in a stuck history, and does not block where it stands", op.0)
+            }
+            AfterBlocking { blocking, operation } => {
+                write!(f, "operation {} stands after operation {}, which blocks", operation.0, blocking.0)
+            }
             NotShownToBlock(op) => {
                 write!(f, "the history is stuck, and no order shows that operation {} may block", op.0)
             }
@@ -289,13 +296,10 @@ impl Refusal {
         use Refusal::*;
         match self {
             OtherPrefix { claimed, found } => {
-                write!(f, "the prefix has {found} events, not {claimed}")
+                write!(f, "there are {found} events up to the return, not {claimed}")
             }
-            NotInPrefix(op) => write!(f, "operation {} is not part of the prefix", op.0),
-            Explained { events } => write!(f, "an order explains the first {events} events"),
-            FailsEarlier(op) => {
-                write!(f, "already the return of operation {} cannot be explained: the prefix is too long", op.0)
-            }
+            Ordered => write!(f, "an order explains the part"),
+            Explained(op) => write!(f, "an order explains the history up to the return of operation {}", op.0),
             NotStuck => f.write_str("the history is not stuck"),
             NotPending(op) => write!(f, "operation {} has returned", op.0),
             MayBlock(op) => write!(f, "some order leaves operation {} blocked", op.0),

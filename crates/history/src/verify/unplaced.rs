@@ -1,40 +1,28 @@
-//! Checks the two claims that no order exists, by searching for one.
+//! Checks the claims that no order exists, by searching for one.
 //!
 //! Invariant: operations that return after the prefix may have taken effect in it with any result, or not at all; in a
 //! stuck history those that never return took no effect. So a claim that holds of a prefix holds of the whole.
+
+use std::collections::HashSet;
 
 use super::exhaust::{Explored, Move, explore};
 use super::order::check_precedence;
 use super::{Members, Refusal, Stop};
 use crate::OpId;
 
-/// The beginning of a part that is said to have no order.
-#[derive(Clone, Copy)]
-pub(super) struct Prefix {
-    /// The operation whose return ends it; if it is not the shortest, any that returned.
-    pub(super) operation: OpId,
-    /// How many events it has.
-    pub(super) events: u32,
-    /// Whether it has an order without its last event; if not, it is the whole part.
-    pub(super) shortest: bool,
-}
-
-/// Checks that no order explains a prefix; that one explains what comes before its last event, if that is claimed; and that
-/// `partial` is the beginning of an order.
-pub(super) fn check(members: &Members<'_>, prefix: Prefix, partial: &[OpId]) -> Result<(), Stop> {
+/// Checks that the return of `operation` cannot be explained and that what comes before it can.
+pub(super) fn check(members: &Members<'_>, operation: OpId, events: u32, partial: &[OpId]) -> Result<(), Stop> {
     let reading = members.reading;
-    let Prefix { operation, events, shortest } = prefix;
-    let ret = members.operation(operation)?.ret.as_ref().ok_or(Refusal::Pending(operation))?;
-    let cut = if shortest { ret.at } else { u32::MAX };
+    let cut = members.operation(operation)?.ret.as_ref().ok_or(Refusal::Pending(operation))?.at;
     let (mut found, mut ops, mut moves) = (0, Vec::new(), Vec::new());
     for &op in &members.ops {
         let step = reading.operation(op)?;
         if step.call > cut {
             break;
         }
-        let ret = step.ret.as_ref().filter(|ret| ret.at <= cut).map(|ret| (ret.at, &ret.output));
-        found += 1 + u32::from(ret.is_some());
+        found += 1 + u32::from(step.end() <= cut);
         if step.ret.is_some() || !reading.is_stuck() {
+            let ret = step.ret.as_ref().filter(|ret| ret.at <= cut).map(|ret| (ret.at, &ret.output));
             ops.push(op);
             moves.push(Move { action: reading.action(op), call: step.call, ret });
         }
@@ -42,34 +30,30 @@ pub(super) fn check(members: &Members<'_>, prefix: Prefix, partial: &[OpId]) -> 
     if events != found {
         return Err(Refusal::OtherPrefix { claimed: events, found }.into());
     }
-    if let Explored::Orders(_) = explore(&reading.start, &moves, reading.budget)? {
-        return Err(Refusal::Explained { events }.into());
+    match explore(&reading.start, &moves, reading.budget)? {
+        Explored::Orders(_) => return Err(Refusal::Explained(operation).into()),
+        Explored::NoOrder => {}
     }
-    if shortest {
-        // Without the last event, the operation may have had any result, or no effect at all.
-        let last = ops.binary_search(&operation).map_err(|_| Refusal::NotInPrefix(operation))?;
-        moves[last].ret = None;
-        if let Explored::NoOrder(at) = explore(&reading.start, &moves, reading.budget)? {
-            return Err(Refusal::FailsEarlier(ops[at]).into());
-        }
-    }
-    check_partial(members, &ops, &moves, partial)
+    check_partial(members, &ops, &moves, operation, partial)
 }
 
-/// Checks that operations stand in an order that keeps the precedence, leaves out nothing that precedes what is in
-/// it, and that some state comes out of.
-fn check_partial(members: &Members<'_>, ops: &[OpId], moves: &[Move<'_>], partial: &[OpId]) -> Result<(), Stop> {
+/// Checks that an order is one of all that returned before `operation` did, and that some state comes out of it.
+fn check_partial(
+    members: &Members<'_>,
+    ops: &[OpId],
+    moves: &[Move<'_>],
+    operation: OpId,
+    partial: &[OpId],
+) -> Result<(), Stop> {
     let reading = members.reading;
     let mut placed = vec![false; ops.len()];
-    let mut states = vec![reading.start.clone()];
-    let mut latest = 0;
+    let mut states = HashSet::from([reading.start.clone()]);
     for &op in partial {
-        let at = ops.binary_search(&op).map_err(|_| Refusal::NotInPrefix(op))?;
+        let at = ops.binary_search(&op).map_err(|_| Refusal::NoSuchOperation(op))?;
         if std::mem::replace(&mut placed[at], true) {
             return Err(Refusal::Repeated(op).into());
         }
-        latest = latest.max(moves[at].call);
-        let result = moves[at].ret.map(|(_, result)| result);
+        let result = moves[at].ret.filter(|_| op != operation).map(|(_, result)| result);
         states = states.iter().flat_map(|state| state.after(moves[at].action, result)).collect();
         if states.is_empty() {
             let recorded = result.cloned().unwrap_or_default();
@@ -77,8 +61,8 @@ fn check_partial(members: &Members<'_>, ops: &[OpId], moves: &[Move<'_>], partia
         }
         reading.budget.check()?;
     }
-    let left_out = |at: &usize| !placed[*at] && moves[*at].ret.is_some_and(|(end, _)| end < latest);
-    if let Some(at) = (0..ops.len()).find(left_out) {
+    let needed = |at: &usize| moves[*at].ret.is_some() && ops[*at] != operation && !placed[*at];
+    if let Some(at) = (0..ops.len()).find(needed) {
         return Err(Refusal::Missing(ops[at]).into());
     }
     let span = |op: OpId| {
@@ -86,6 +70,23 @@ fn check_partial(members: &Members<'_>, ops: &[OpId], moves: &[Move<'_>], partia
         (moves[at].call, moves[at].ret.map_or(u32::MAX, |(end, _)| end))
     };
     Ok(check_precedence(partial, span)?)
+}
+
+/// Checks that no order explains the part.
+pub(super) fn check_unordered(members: &Members<'_>) -> Result<(), Stop> {
+    let reading = members.reading;
+    let mut moves = Vec::new();
+    for &op in &members.ops {
+        let step = reading.operation(op)?;
+        if step.ret.is_some() || !reading.is_stuck() {
+            let ret = step.ret.as_ref().map(|ret| (ret.at, &ret.output));
+            moves.push(Move { action: reading.action(op), call: step.call, ret });
+        }
+    }
+    match explore(&reading.start, &moves, reading.budget)? {
+        Explored::Orders(_) => Err(Refusal::Ordered.into()),
+        Explored::NoOrder => Ok(()),
+    }
 }
 
 /// Checks that a pending operation of a stuck history blocks after no order of what returned.
@@ -108,6 +109,6 @@ pub(super) fn check_need_not_block(members: &Members<'_>, operation: OpId) -> Re
         Explored::Orders(states) if states.iter().any(|state| state.blocks(reading.action(operation))) => {
             Err(Refusal::MayBlock(operation).into())
         }
-        Explored::Orders(_) | Explored::NoOrder(_) => Ok(()),
+        Explored::Orders(_) | Explored::NoOrder => Ok(()),
     }
 }

@@ -5,8 +5,7 @@
 
 use super::facts::{Family, NIL, Scene};
 use super::simulate::{Action, Kind};
-use super::unplaced::{self, Prefix};
-use super::{Members, Reading, Refusal, Stop};
+use super::{Members, Reading, Refusal, Stop, unplaced};
 use crate::evidence::{Failure, Stay, Violation};
 use crate::{OpId, Value};
 
@@ -15,10 +14,8 @@ pub(super) fn check(reading: &Reading<'_>, failure: &Failure) -> Result<(), Stop
     let example = *failure.violation.operations().first().ok_or(Refusal::NoValues)?;
     let members = Members::new(reading, &failure.part, example)?;
     match &failure.violation {
-        Violation::Unplaced { operation, events, shortest, partial } => {
-            let prefix = Prefix { operation: *operation, events: *events, shortest: *shortest };
-            unplaced::check(&members, prefix, partial)
-        }
+        Violation::Unplaced { operation, events, partial } => unplaced::check(&members, *operation, *events, partial),
+        Violation::Unordered { .. } => unplaced::check_unordered(&members),
         Violation::NeedNotBlock { operation } => unplaced::check_need_not_block(&members, *operation),
         pattern => Ok(Scene::new(&members)?.check(pattern)?),
     }
@@ -38,7 +35,7 @@ impl<'a> Scene<'a> {
             Violation::Outranked { .. } => matches!(kind, Kind::PriorityQueue | Kind::PriorityQueueMin),
             Violation::Entangled { .. } => kind == Kind::Stack,
             Violation::Crossed { .. } => self.family == Family::Register,
-            Violation::Unplaced { .. } | Violation::NeedNotBlock { .. } => false,
+            Violation::Unplaced { .. } | Violation::Unordered { .. } | Violation::NeedNotBlock { .. } => false,
         }
     }
 
@@ -63,7 +60,9 @@ impl<'a> Scene<'a> {
             Violation::Crossed { first, last, other_first, other_last } => {
                 self.crossed((*first, *last), (*other_first, *other_last))
             }
-            Violation::Unplaced { .. } | Violation::NeedNotBlock { .. } => Err(not_applicable),
+            Violation::Unplaced { .. } | Violation::Unordered { .. } | Violation::NeedNotBlock { .. } => {
+                Err(not_applicable)
+            }
         }
     }
 

@@ -1,7 +1,10 @@
 //! Everything that decides a history against the brute force.
 
-use selvedge_history::Log;
+use selvedge_history::certificate::{Certificate, Claim};
+use selvedge_history::check::check;
 use selvedge_history::object::Kind;
+use selvedge_history::verify::verify;
+use selvedge_history::{Budget, Log, Verdict};
 
 use crate::notation::Draft;
 use crate::specs::{self, Pure};
@@ -18,6 +21,25 @@ pub fn agree(log: &Log, kind: Kind, linearizable: bool) {
     let by_specification = |pure| specs::linearizable(log, kind, pure);
     assert_eq!(by_specification(Pure::Ignored), linearizable, "the specification under a plain search");
     assert_eq!(by_specification(Pure::Eager), linearizable, "the specification, pure operations first");
+    agree_with_evidence(log, kind, linearizable);
+}
+
+/// The front door says so too, and the verifier believes its evidence, also after it was written down and read again.
+fn agree_with_evidence(log: &Log, kind: Kind, linearizable: bool) {
+    let answer = check(log, kind, None, &Budget::new()).expect("the log fits the object");
+    let claim = match answer.verdict {
+        Verdict::Pass(linearizations) => Claim::Pass { linearizations },
+        Verdict::Fail(failure) => Claim::Fail { failure },
+        Verdict::Unknown(limit) => panic!("no limit was set, and yet {limit}"),
+    };
+    let passes = matches!(claim, Claim::Pass { .. });
+    assert_eq!(passes, linearizable, "the checker {:?}: {claim:?}", answer.algorithms);
+    let certificate = Certificate::new(kind.name(), None, log.history.len() as u64, claim);
+    let written = serde_json::to_string(&certificate).expect("a certificate is plain data");
+    let read: Certificate = serde_json::from_str(&written).expect("what was written can be read");
+    assert_eq!(read, certificate);
+    let verified = verify(log, &read, &Budget::new());
+    assert_eq!(verified, Verdict::Pass(()), "evidence of {:?}: {written}", answer.algorithms);
 }
 
 /// The verdict of the brute force, after everything else agreed with it. Where it does not, the history is printed in

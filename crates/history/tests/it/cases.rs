@@ -63,6 +63,7 @@ const COLLECTIONS: &[(Kind, bool, &str)] = &[
     (Bag, PASS, "A add 1; A ->; A add 2; A ->; B remove; B -> 2; B remove; B -> 1; B remove; B ->"),
     (Bag, PASS, "A add 1; A ->; A add 1; A ->; B remove; C remove; B -> 1; C -> 1"),
     (Bag, PASS, "A add 1; A ->; A add 2; A ->; B remove; B ?; A contains 1; A -> false; A contains 2; A -> true"),
+    (Bag, PASS, "A add 1; A ->; A add 2; A ->; B remove; B ?; A contains 2; A -> false; A contains 1; A -> true"),
     (Bag, FAIL, "A add 1; A ->; B remove; C remove; B -> 1; C -> 1"),
     (Bag, FAIL, "A add 1; A ->; B remove; B ->"),
     (Bag, FAIL, "A add 1; A ->; A add 2; A ->; B remove; B ?; A contains 1; A -> false; A contains 2; A -> false"),

@@ -7,8 +7,8 @@
 use super::error::operation;
 use super::jepsen::{Event, Kind, record};
 use super::recognise::operation_format;
-use super::source::{LINE_MAX, Source};
-use super::{Format, ReadError, Reason};
+use super::source::{LINE_MAX, Source, text};
+use super::{Format, ReadError, Reason, limo};
 use crate::{Log, LogRecorder, Value};
 
 pub(super) mod syntax;
@@ -70,6 +70,7 @@ impl Reader {
     fn step(&mut self, parser: &mut Parser<'_>, line: u32) -> Result<bool, Stop> {
         parser.blank(0)?;
         if parser.at() > 0 {
+            self.content |= parser.consumed().iter().any(|byte| !byte.is_ascii_whitespace() && *byte != b',');
             return Ok(true);
         }
         let byte = parser.peek()?;
@@ -79,7 +80,9 @@ impl Reader {
             (None, Place::Enclosed(_)) => Err(Stop::Fault(0, Reason::Truncated { expected: "the closing `)`" })),
             (None, _) => return Ok(false),
             (Some(_), Place::After) => Err(Stop::Fault(0, Reason::AfterEnd)),
-            (Some(b'['), Place::Beginning) => self.bracket(parser, Place::Enclosed(b']')),
+            (Some(b'['), Place::Beginning) if !limo::is_event(&parser.line()) => {
+                self.bracket(parser, Place::Enclosed(b']'))
+            }
             (Some(b'('), Place::Beginning) => self.bracket(parser, Place::Enclosed(b')')),
             (Some(byte), Place::Enclosed(close)) if byte == close => self.bracket(parser, Place::After),
             (Some(b'{' | b'#'), _) => self.event(parser, line),
@@ -111,7 +114,7 @@ impl Reader {
         let f = match &fields.f {
             Some(Form::Word(name)) => name,
             Some(Form::Value(Value::Text(name))) => name.as_str(),
-            Some(_) => return Err(Stop::Fault(0, Reason::syntax("a keyword as :f, such as :read", "another value"))),
+            Some(other) => return Err(other.unexpected("a keyword as :f, such as :read")),
             None => return Err(Stop::Fault(0, Reason::MissingField(":f"))),
         };
         let fault = |(at, reason)| Stop::Fault(at, reason);
@@ -124,24 +127,28 @@ impl Reader {
         Ok(())
     }
 
-    /// The error for a fault: what cannot be read may be a line of another format.
+    /// The error for a fault: what cannot be read may be no text, or a line of another format.
     fn explain(&self, source: &Source<'_>, at: usize, reason: Reason) -> ReadError {
+        let window = source.window();
+        let end = memchr::memchr(b'\n', window).unwrap_or(window.len());
         let malformed = matches!(reason, Reason::Syntax { .. } | Reason::MissingField(_) | Reason::Truncated { .. });
-        if malformed {
-            let end = memchr::memchr(b'\n', source.window()).unwrap_or(source.window().len());
-            let line = String::from_utf8_lossy(&source.window()[..end.min(1000)]);
-            let file = Format::Edn;
-            if let Some(other) = operation_format(&line).filter(|other| *other != file) {
-                let first = !self.events;
-                let reason = match first {
-                    true => Reason::OtherFormat { file, line: other },
-                    false => Reason::Mixed { file, line: other },
-                };
-                return ReadError::new(source.line(), None, reason);
+        let other = operation_format(&String::from_utf8_lossy(&window[..end.min(1000)]));
+        match (other, text(&window[..end])) {
+            (_, Err((at, reason))) if malformed => {
+                let (line, column) = source.position(at);
+                ReadError::new(line, Some(column), reason)
+            }
+            (Some(other), _) if malformed && other != Format::Edn => {
+                let (file, line) = (Format::Edn, other);
+                let reason =
+                    if self.events { Reason::Mixed { file, line } } else { Reason::OtherFormat { file, line } };
+                ReadError::new(source.line(), None, reason)
+            }
+            _ => {
+                let (line, column) = source.position(at);
+                ReadError::new(line, Some(column), reason)
             }
         }
-        let (line, column) = source.position(at);
-        ReadError::new(line, Some(column), reason)
     }
 }
 
@@ -197,23 +204,16 @@ impl<'a> Fields<'a> {
             None => Err(Stop::Fault(0, Reason::MissingField(":process"))),
             Some(Form::Value(Value::Int(process))) => Ok(Some(*process)),
             Some(Form::Word(_) | Form::Value(Value::Text(_) | Value::Nil)) => Ok(None),
-            Some(Form::Unfit(at, reason)) => Err(Stop::Fault(*at, reason.clone())),
-            Some(Form::Value(value)) => {
-                let found = value.to_string();
-                Err(Stop::Fault(0, Reason::syntax("an integer or a keyword as :process", &found)))
-            }
+            Some(other) => Err(other.unexpected("an integer or a keyword as :process")),
         }
     }
 
     fn kind(&self) -> Result<Kind, Stop> {
-        let expected = ":invoke, :ok, :fail or :info as :type";
-        let found = match &self.kind {
-            None => return Err(Stop::Fault(0, Reason::MissingField(":type"))),
-            Some(Form::Word(name)) => (*name).to_owned(),
-            Some(Form::Value(value)) => value.to_string(),
-            Some(Form::Unfit(at, reason)) => return Err(Stop::Fault(*at, reason.clone())),
+        let Some(form) = &self.kind else {
+            return Err(Stop::Fault(0, Reason::MissingField(":type")));
         };
-        Kind::from_name(&found).ok_or_else(|| Stop::Fault(0, Reason::syntax(expected, &found)))
+        let kind = if let Form::Word(name) = form { Kind::from_name(name) } else { None };
+        kind.ok_or_else(|| form.unexpected(":invoke, :ok, :fail or :info as :type"))
     }
 }
 

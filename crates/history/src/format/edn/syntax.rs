@@ -3,6 +3,8 @@
 //! A parser stands on a window that may end anywhere; when a form does not end within it, [`Stop::More`] asks for a
 //! longer one. Forms nest at most [`DEPTH_MAX`] deep, so the recursion here is bounded.
 
+use std::borrow::Cow;
+
 use crate::Value;
 use crate::format::Reason;
 use crate::format::error::excerpt;
@@ -32,6 +34,15 @@ pub(in crate::format) enum Form<'a> {
 }
 
 impl Form<'_> {
+    /// That something else belongs in the place of this form.
+    pub fn unexpected(&self, expected: &'static str) -> Stop {
+        match self {
+            Form::Word(word) => Stop::Fault(0, Reason::syntax(expected, word)),
+            Form::Value(value) => Stop::Fault(0, Reason::syntax(expected, &value.to_string())),
+            Form::Unfit(at, reason) => Stop::Fault(*at, reason.clone()),
+        }
+    }
+
     /// The value, or where and why it is none.
     pub fn into_value(self) -> Result<Value, (usize, Reason)> {
         match self {
@@ -63,6 +74,18 @@ impl<'a> Parser<'a> {
         self.at
     }
 
+    /// What was read.
+    pub fn consumed(&self) -> &'a [u8] {
+        &self.bytes[..self.at]
+    }
+
+    /// The rest of the line, as far as the window has it.
+    pub fn line(&self) -> Cow<'a, str> {
+        let rest = &self.bytes[self.at..];
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len()).min(200);
+        String::from_utf8_lossy(&rest[..end])
+    }
+
     /// The next byte, `None` at the end of a complete window.
     pub fn peek(&self) -> Parsed<Option<u8>> {
         match self.bytes.get(self.at) {
@@ -79,12 +102,10 @@ impl<'a> Parser<'a> {
 
     /// Something else than what belongs here.
     pub fn expected(&self, expected: &'static str) -> Stop {
-        let rest = &self.bytes[self.at.min(self.bytes.len())..];
-        if rest.is_empty() {
+        if self.at >= self.bytes.len() {
             return self.cut_off(expected);
         }
-        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len()).min(200);
-        Stop::Fault(self.at, Reason::syntax(expected, &String::from_utf8_lossy(&rest[..end])))
+        Stop::Fault(self.at, Reason::syntax(expected, &self.line()))
     }
 
     /// The window ends where something should follow.
@@ -154,7 +175,10 @@ impl<'a> Parser<'a> {
                 self.bump();
                 let word = self.token()?;
                 if word.is_empty() {
-                    return Err(Stop::Fault(at, Reason::syntax("a keyword", ":")));
+                    return match self.peek()? {
+                        None => Err(self.cut_off("a keyword")),
+                        Some(_) => Err(Stop::Fault(at, Reason::syntax("a keyword", ":"))),
+                    };
                 }
                 Ok(Form::Word(word))
             }

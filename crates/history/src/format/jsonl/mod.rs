@@ -2,13 +2,14 @@
 //!
 //! Version 1. A header is optional, an end too; between them calls and returns, in the order in which they happened.
 //! Lines in the plain form that most programs print are read by [`plain`]; every other line by `serde_json`, which is
-//! also what decides in doubt and words the errors. Both fill the same [`Fields`].
+//! also what decides in doubt and words the errors. Both give the same [`Event`].
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 
+use super::error::operation;
 use super::lines::{Fault, LineReader};
 use super::source::Line;
 use super::{Format, Reason};
@@ -34,18 +35,32 @@ impl LineReader for Reader {
     const FORMAT: Format = Format::Jsonl;
 
     fn line(&mut self, line: &Line<'_>) -> Result<(), Fault> {
-        if line.text.trim_ascii().is_empty() {
-            return Ok(());
-        }
-        let fields = match plain::parse(line.text) {
-            Some(fields) => fields,
+        let event = match plain::parse(line.text) {
+            Some(event) => event,
+            None if line.text.trim_ascii().is_empty() => return Ok(()),
             None => general(line)?,
         };
         if self.end.is_some() {
             return Err(Reason::AfterEnd.into());
         }
         let first = !std::mem::replace(&mut self.begun, true);
-        self.event(line.number, fields, first)
+        match event {
+            Event::Call { thread, method, object, key, argument } => {
+                let object = if object.is_empty() { Symbol::NONE } else { self.recorder.symbol(&object) };
+                let method = self.recorder.symbol(&method);
+                self.recorder.call(line.number, &thread, Call { object, method, key, argument })?;
+            }
+            Event::Outcome { thread, outcome } => {
+                self.recorder.outcome(line.number, &thread, None, outcome)?;
+            }
+            Event::End(end) => self.end = Some(end),
+            Event::Header { .. } if !first => return Err(Reason::LateHeader.into()),
+            Event::Header { object, initial } => {
+                self.recorder.declared = object;
+                self.recorder.initial = initial;
+            }
+        }
+        Ok(())
     }
 
     /// An end says that the recording is whole, even if nothing was recorded.
@@ -58,62 +73,17 @@ impl LineReader for Reader {
     }
 }
 
-impl Reader {
-    fn event(&mut self, line: u32, mut fields: Fields<'_>, first: bool) -> Result<(), Fault> {
-        if let Some(method) = fields.call.take() {
-            let thread = fields.take_thread()?;
-            let call = Call {
-                object: fields.object.take().map_or(Symbol::NONE, |object| self.recorder.symbol(&object)),
-                method: self.recorder.symbol(&method),
-                key: fields.key.take().unwrap_or_default(),
-                argument: fields.value.take().unwrap_or_default(),
-            };
-            fields.nothing_left("a call")?;
-            self.recorder.call(line, &thread, call)?;
-            return Ok(());
-        }
-        let (outcome, event) = if let Some(result) = fields.result.take() {
-            (Outcome::Return(result), "a return")
-        } else if fields.fail.take().is_some() {
-            (Outcome::Fail, "a failure")
-        } else if fields.unknown.take().is_some() {
-            (Outcome::Unknown, "an unknown outcome")
-        } else if let Some(EndName(end)) = fields.end.take() {
-            fields.nothing_left("an end")?;
-            self.end = Some(end);
-            return Ok(());
-        } else if let Some(what) = fields.selvedge.take() {
-            return self.header(&what, fields, first);
-        } else {
-            return Err(Reason::MissingField("call` (or `return`, `fail`, `unknown`, `end").into());
-        };
-        let thread = fields.take_thread()?;
-        fields.nothing_left(event)?;
-        self.recorder.outcome(line, &thread, None, outcome)?;
-        Ok(())
-    }
-
-    fn header(&mut self, what: &str, mut fields: Fields<'_>, first: bool) -> Result<(), Fault> {
-        if what != HISTORY {
-            return Err(Reason::syntax("`history` as the kind of the file", what).into());
-        }
-        match fields.version.take() {
-            Some(VERSION) => {}
-            Some(version) => return Err(Reason::Version(version).into()),
-            None => return Err(Reason::MissingField("version").into()),
-        }
-        if !first {
-            return Err(Reason::LateHeader.into());
-        }
-        self.recorder.declared = fields.object.take().map(Cow::into_owned);
-        self.recorder.initial = fields.initial.take();
-        fields.nothing_left("a header")?;
-        Ok(())
-    }
+/// What a line says.
+#[derive(Debug, PartialEq, Eq)]
+enum Event<'a> {
+    Call { thread: Value, method: Cow<'a, str>, object: Cow<'a, str>, key: Value, argument: Value },
+    Outcome { thread: Value, outcome: Outcome },
+    End(End),
+    Header { object: Option<String>, initial: Option<Value> },
 }
 
 /// The fields of a line; which of them belong together depends on the event.
-#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "an event as a JSON object")]
 struct Fields<'a> {
     #[serde(borrow, deserialize_with = "text")]
@@ -142,7 +112,51 @@ struct Fields<'a> {
     initial: Option<Value>,
 }
 
-impl Fields<'_> {
+impl<'a> Fields<'a> {
+    /// The event that the fields make up; every field belongs to it.
+    fn event(mut self) -> Result<Event<'a>, Reason> {
+        let (event, name) = if let Some(method) = self.call.take() {
+            let call = Event::Call {
+                thread: self.take_thread()?,
+                method,
+                object: self.object.take().unwrap_or_default(),
+                key: self.key.take().unwrap_or_default(),
+                argument: self.value.take().unwrap_or_default(),
+            };
+            (call, "a call")
+        } else if let Some(result) = self.result.take() {
+            (self.outcome(Outcome::Return(result))?, "a return")
+        } else if self.fail.take().is_some() {
+            (self.outcome(Outcome::Fail)?, "a failure")
+        } else if self.unknown.take().is_some() {
+            (self.outcome(Outcome::Unknown)?, "an unknown outcome")
+        } else if let Some(EndName(end)) = self.end.take() {
+            (Event::End(end), "an end")
+        } else if let Some(what) = self.selvedge.take() {
+            (self.header(&what)?, "a header")
+        } else {
+            return Err(Reason::NoEvent);
+        };
+        self.nothing_left(name)?;
+        Ok(event)
+    }
+
+    fn outcome(&mut self, outcome: Outcome) -> Result<Event<'a>, Reason> {
+        Ok(Event::Outcome { thread: self.take_thread()?, outcome })
+    }
+
+    fn header(&mut self, what: &str) -> Result<Event<'a>, Reason> {
+        if what != HISTORY {
+            return Err(Reason::syntax("`history` as the kind of the file", what));
+        }
+        match self.version.take() {
+            Some(VERSION) => {}
+            Some(version) => return Err(Reason::Version(version)),
+            None => return Err(Reason::MissingField("version")),
+        }
+        Ok(Event::Header { object: self.object.take().map(Cow::into_owned), initial: self.initial.take() })
+    }
+
     fn take_thread(&mut self) -> Result<Value, Reason> {
         self.thread.take().ok_or(Reason::MissingField("thread"))
     }
@@ -171,11 +185,19 @@ impl Fields<'_> {
 }
 
 /// Reads any line.
-fn general<'a>(line: &Line<'a>) -> Result<Fields<'a>, Fault> {
-    serde_json::from_str(line.text).map_err(|error| {
+fn general<'a>(line: &Line<'a>) -> Result<Event<'a>, Fault> {
+    // The derived reader would take a list of fields without their names as well.
+    let begin = line.text.len() - line.text.trim_ascii_start().len();
+    if !line.text[begin..].starts_with('{') {
+        return Err(Fault::syntax(line.text, begin, operation(Format::Jsonl)));
+    }
+    let fields: Fields<'a> = serde_json::from_str(line.text).map_err(|error| {
         let at = error.column().saturating_sub(1);
         if error.is_eof() && !line.terminated {
             return Fault::at(at, Reason::Truncated { expected: "the rest of an event" });
+        }
+        if error.is_eof() {
+            return Fault::at(at, Reason::Json("the line ends in an event, expected a whole event a line".to_owned()));
         }
         let message = error.to_string();
         let suffix = format!(" at line {} column {}", error.line(), error.column());
@@ -184,14 +206,13 @@ fn general<'a>(line: &Line<'a>) -> Result<Fields<'a>, Fault> {
             return Fault::at(at, Reason::Nesting);
         }
         Fault::at(at, Reason::Json(message.to_owned()))
-    })
+    })?;
+    fields.event().map_err(Fault::from)
 }
 
 /// That something happened: `true`, or a text that says why.
-#[derive(Debug, PartialEq, Eq)]
 struct Stated;
 
-#[derive(Debug, PartialEq, Eq)]
 struct EndName(End);
 
 /// Reads a field that is there: absent is not the same as null.

@@ -1,42 +1,50 @@
-//! The quick way to read the lines that most programs print: flat objects without escapes.
+//! The quick way to read the lines that most programs print: calls and returns without escapes.
 //!
-//! Invariant: whatever this reads, the general parser reads as the same fields. In any doubt it answers `None` and
+//! Invariant: whatever this reads, the general parser reads as the same event. In any doubt it answers `None` and
 //! leaves the line to the general parser, the errors included.
 
 use std::borrow::Cow;
 
-use super::Fields;
-use crate::Value;
+use super::Event;
+use crate::{Outcome, Value};
 
-/// The fields of a plain line.
-pub(super) fn parse(line: &str) -> Option<Fields<'_>> {
+/// The event of a plain line.
+pub(super) fn parse(line: &str) -> Option<Event<'_>> {
     let mut cursor = Cursor { line, at: 0 };
-    let mut fields = Fields::default();
+    let (mut method, mut result, mut thread) = (None, None, None);
+    let (mut object, mut key, mut argument) = (None, None, None);
     cursor.take(b'{')?;
     loop {
-        let name = cursor.string()?;
-        cursor.take(b':')?;
-        match name {
-            "call" if fields.call.is_none() => fields.call = Some(Cow::Borrowed(cursor.string()?)),
-            "object" if fields.object.is_none() => fields.object = Some(Cow::Borrowed(cursor.string()?)),
-            "return" if fields.result.is_none() => fields.result = Some(cursor.value()?),
-            "value" if fields.value.is_none() => fields.value = Some(cursor.value()?),
-            "key" if fields.key.is_none() => fields.key = Some(cursor.value()?),
-            "thread" if fields.thread.is_none() => {
-                let thread = cursor.scalar()?;
-                if !matches!(thread, Value::Int(_) | Value::Text(_)) {
-                    return None;
-                }
-                fields.thread = Some(thread);
-            }
+        match cursor.name()? {
+            "call" => once(&mut method, cursor.string()?)?,
+            "return" => once(&mut result, cursor.value()?)?,
+            "thread" => once(&mut thread, cursor.thread()?)?,
+            "value" => once(&mut argument, cursor.value()?)?,
+            "key" => once(&mut key, cursor.value()?)?,
+            "object" => once(&mut object, cursor.string()?)?,
             _ => return None,
         }
-        match cursor.next()? {
-            b',' => {}
-            b'}' => return (cursor.at == line.len()).then_some(fields),
-            _ => return None,
+        if !cursor.more()? {
+            break;
         }
     }
+    let thread = thread?;
+    match (method, result, object, key, argument) {
+        (Some(method), None, object, key, argument) => Some(Event::Call {
+            thread,
+            method: Cow::Borrowed(method),
+            object: Cow::Borrowed(object.unwrap_or_default()),
+            key: key.unwrap_or_default(),
+            argument: argument.unwrap_or_default(),
+        }),
+        (None, Some(result), None, None, None) => Some(Event::Outcome { thread, outcome: Outcome::Return(result) }),
+        _ => None,
+    }
+}
+
+/// Fills a field, unless it is there already.
+fn once<T>(field: &mut Option<T>, value: T) -> Option<()> {
+    field.replace(value).is_none().then_some(())
 }
 
 struct Cursor<'a> {
@@ -62,6 +70,26 @@ impl<'a> Cursor<'a> {
 
     fn take(&mut self, expected: u8) -> Option<()> {
         (self.next()? == expected).then_some(())
+    }
+
+    /// The name of a field with its colon.
+    fn name(&mut self) -> Option<&'a str> {
+        let name = self.string()?;
+        self.take(b':')?;
+        Some(name)
+    }
+
+    /// Whether another field follows; if not, the line must end.
+    fn more(&mut self) -> Option<bool> {
+        match self.next()? {
+            b',' => Some(true),
+            b'}' if self.at == self.line.len() => Some(false),
+            _ => None,
+        }
+    }
+
+    fn thread(&mut self) -> Option<Value> {
+        self.scalar().filter(|thread| matches!(thread, Value::Int(_) | Value::Text(_)))
     }
 
     /// A string without escapes.

@@ -151,47 +151,36 @@ fn a_set_may_be_split_by_element() {
     refused(&log, &check(&[part("", &[0, 1, 2, 3])]), "operation 3 is not one on an object without name");
 }
 
-/// Orders, each with the operation that blocks at its end.
-fn stuck(key: &str, orders: &[(&[u32], Option<u32>)]) -> Claim {
-    let part = Part { object: String::new(), key: value(key) };
-    let stuck = |(ids, blocks): &(&[u32], Option<u32>)| Linearization {
-        part: part.clone(),
-        blocks: blocks.map(OpId),
-        ..order(ids)
-    };
-    pass(orders.iter().map(stuck).collect())
-}
-
 #[test]
 fn a_stuck_history_needs_everything_pending_to_block() {
-    let text = "0 acquire; 0 = nil; 1 acquire; 2 acquire; stuck";
-    let check = |orders: &[(&[u32], Option<u32>)]| certificate("mutex", &log(text), stuck("", orders));
-    accepted(&log(text), &check(&[(&[0], Some(1)), (&[0], Some(2))]));
-    let refused = |orders, message| refused(&log(text), &check(orders), message);
-    refused(&[(&[0], Some(1))], "the history is stuck, and no order shows that operation 2 may block");
-    refused(&[(&[0], None)], "the history is stuck, and no order shows that operation 1 may block");
-    refused(&[(&[], Some(1))], "operation 0 returned, and is missing from the order of its object");
-    refused(&[(&[0, 1], Some(2))], "operation 1 is pending in a stuck history, and stands in the order");
-    refused(&[(&[0], Some(0))], "operation 0 has returned");
-    let free = "0 acquire; 0 = nil; 0 release; 0 = nil; 1 acquire; stuck";
-    let claim = certificate("mutex", &log(free), stuck("", &[(&[0, 1], Some(2))]));
-    super::refused(&log(free), &claim, "operation 2 does not block at the end of the order");
-    let truncated = "0 acquire; 0 = nil; 1 acquire";
-    let claim = certificate("mutex", &log(truncated), stuck("", &[(&[0], Some(1))]));
-    super::refused(&log(truncated), &claim, "the history is not stuck");
+    let log = log("0 acquire; 0 = nil; 1 acquire; 2 acquire; stuck");
+    let check = |orders: &[&[u32]]| certificate("mutex", &log, pass(orders.iter().map(|ids| order(ids)).collect()));
+    accepted(&log, &check(&[&[0, 1, 2]]));
+    accepted(&log, &check(&[&[0, 1], &[0, 2]]));
+    let idle = "the history is stuck, and no order shows that operation 2 may block";
+    refused(&log, &check(&[&[0, 1]]), idle);
+    refused(&log, &check(&[&[0]]), "the history is stuck, and no order shows that operation 1 may block");
+    let early = "operation 1 stands before operation 0, which had returned before it was called";
+    refused(&log, &check(&[&[1, 0, 2]]), early);
+    let mut given = check(&[&[0, 1, 2]]);
+    let Claim::Pass { linearizations } = &mut given.claim else { unreachable!() };
+    linearizations[0].results = vec![(OpId(1), Value::Nil)];
+    refused(&log, &given, "operation 1 is pending in a stuck history, and is given a result");
 }
 
 #[test]
-fn each_object_of_a_stuck_history_is_stuck_alone() {
-    let text = "2 @k append x; 0 @k put 5; 1 @k put 6; 0 = nil; 1 = nil; 3 @j append y; stuck";
-    let check = |orders: &[(&[u32], Option<u32>)]| certificate("map", &log(text), stuck("k", orders));
-    let other = "operation 3 is not one on key k";
-    refused(&log(text), &check(&[(&[1, 2], Some(0)), (&[2, 1], Some(3))]), other);
-    let idle = "the history is stuck, and no order shows that operation 3 may block";
-    refused(&log(text), &check(&[(&[1, 2], Some(0)), (&[2, 1], Some(0))]), idle);
-    let both = text.replace("@j", "@k");
-    let claim = certificate("map", &log(&both), stuck("k", &[(&[1, 2], Some(0)), (&[2, 1], Some(3))]));
-    accepted(&log(&both), &claim);
+fn a_stuck_history_may_have_several_orders() {
+    let log = log("2 @k append x; 0 @k put 5; 1 @k put 6; 0 = nil; 1 = nil; 3 @k append y; stuck");
+    let check = |orders: &[&[u32]]| {
+        let part = Part { object: String::new(), key: value("k") };
+        let orders = orders.iter().map(|ids| Linearization { part: part.clone(), ..order(ids) });
+        certificate("map", &log, pass(orders.collect()))
+    };
+    accepted(&log, &check(&[&[1, 2, 0], &[2, 1, 3]]));
+    refused(&log, &check(&[&[1, 2, 0], &[2, 3]]), "operation 1 returned, and is missing from the order of its object");
+    refused(&log, &check(&[&[1, 0, 2, 3]]), "operation 2 stands after operation 0, which blocks");
+    let idle = "operation 0 is pending in a stuck history, and does not block where it stands";
+    refused(&log, &check(&[&[0, 1, 2, 3]]), idle);
 }
 
 #[test]
@@ -216,7 +205,7 @@ fn exactly_the_orders_are_accepted() {
             for order in arrangements(log.history.len() as u32) {
                 let results = pending_results(&mut random, &log, &order);
                 let legal = super::brute::is_order(&log, kind, &order, &results);
-                let linearization = Linearization { part: part_of(kind), order, results, blocks: None };
+                let linearization = Linearization { part: part_of(kind), order, results };
                 let certificate = certificate(name, &log, pass(vec![linearization]));
                 let verdict = verify(&log, &certificate, &Budget::new());
                 assert_eq!(verdict == Verdict::Pass(()), legal, "{name} {certificate:?} {verdict:?}");

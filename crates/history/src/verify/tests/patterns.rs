@@ -374,22 +374,19 @@ fn unplaced() {
     let claim = |operation, events, partial: &[u32]| Violation::Unplaced {
         operation: op(operation),
         events,
-        shortest: true,
         partial: ids(partial),
     };
     shows("counter", text, claim(2, 6, &[0, 1]));
     shows("counter", text, claim(2, 6, &[1, 0, 2]));
-    shows_not("counter", text, claim(2, 5, &[0, 1]), "the prefix has 6 events, not 5");
+    shows_not("counter", text, claim(2, 5, &[0, 1]), "there are 6 events up to the return, not 5");
     shows_not(
         "counter",
         text,
         claim(3, 8, &[0, 1, 2]),
-        "already the return of operation 2 cannot be explained: the prefix is too long",
+        "operation 2 returned 5, and at its place in the order the object cannot answer",
     );
-    shows_not("counter", text, claim(1, 5, &[0]), "an order explains the first 5 events");
-    shows("counter", text, claim(2, 6, &[0]));
-    let missing = "operation 0 returned, and is missing from the order of its object";
-    shows_not("counter", text, claim(2, 6, &[1, 2]), missing);
+    shows_not("counter", text, claim(1, 5, &[0]), "an order explains the history up to the return of operation 1");
+    shows_not("counter", text, claim(2, 6, &[0]), "operation 1 returned, and is missing from the order of its object");
     shows_not("counter", text, claim(2, 6, &[0, 1, 1]), "operation 1 stands twice in the order");
     shows_not(
         "counter",
@@ -397,39 +394,31 @@ fn unplaced() {
         claim(2, 6, &[2, 0, 1]),
         "operation 2 stands before operation 0, which had returned before it was called",
     );
-    shows_not("counter", text, claim(2, 6, &[0, 1, 3]), "operation 3 is not part of the prefix");
+    shows_not("counter", text, claim(2, 6, &[0, 1, 3]), "the history has no operation 3");
     shows_not("counter", &text.replace("2 = 5", "2 ?"), claim(2, 6, &[0, 1]), "operation 2 has not returned");
 }
 
 #[test]
-fn unplaced_in_the_whole() {
-    let text = "0 inc; 1 inc; 0 = nil; 2 get; 1 = nil; 2 = 5; 0 get; 0 = 2; 1 get";
-    let claim = |operation, events, partial: &[u32]| Violation::Unplaced {
-        operation: op(operation),
-        events,
-        shortest: false,
-        partial: ids(partial),
-    };
-    shows("counter", text, claim(2, 9, &[0, 1]));
-    shows("counter", text, claim(3, 9, &[1, 0]));
-    shows_not("counter", text, claim(2, 6, &[0, 1]), "the prefix has 9 events, not 6");
-    let result = "operation 2 returned 5, and at its place in the order the object cannot answer";
-    shows_not("counter", text, claim(2, 9, &[0, 1, 2]), result);
-    shows_not("counter", text, claim(4, 9, &[0, 1]), "operation 4 has not returned");
-    shows_not("counter", &text.replace("2 = 5", "2 = 1"), claim(2, 9, &[0, 1]), "an order explains the first 9 events");
-}
-
-#[test]
 fn unplaced_lets_the_pending_do_anything() {
-    let claim = |events| Violation::Unplaced { operation: op(2), events, shortest: true, partial: ids(&[1]) };
+    let claim = |events| Violation::Unplaced { operation: op(2), events, partial: ids(&[1]) };
     let text = "0 add 1; 0 ?; 1 add 2; 1 = nil; 1 remove; 1 = 1";
-    shows_not("bag", text, claim(5), "an order explains the first 5 events");
+    shows_not("bag", text, claim(5), "an order explains the history up to the return of operation 2");
     // What blocks for good cannot have put it in.
     let stuck = "0 @k append x; 1 @k put 2; 1 = nil; 1 @k get; 1 = x; stuck";
     let log = log(stuck);
     let part = Part { object: String::new(), key: value("k") };
     let violation = claim(5);
     accepted(&log, &certificate("map", &log, Claim::Fail { failure: Failure { part, violation } }));
+}
+
+#[test]
+fn unordered() {
+    let claim = |operation| Violation::Unordered { operation: op(operation) };
+    let text = "0 inc; 1 inc; 0 = nil; 2 get; 1 = nil; 2 = 5";
+    shows("counter", text, claim(2));
+    shows_not("counter", &text.replace("2 = 5", "2 = 1"), claim(2), "an order explains the part");
+    shows_not("counter", &format!("9 add 3; {text}"), claim(3), "an order explains the part");
+    shows("counter", &format!("9 add 3; {text}; stuck"), claim(3));
 }
 
 #[test]
