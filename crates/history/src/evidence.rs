@@ -50,8 +50,8 @@ pub struct Linearization {
 pub struct Stay {
     /// The operation that put the value in.
     pub insert: OpId,
-    /// The operation that took it out; `None` when nothing ever did, nor could have (no removal of that collection is
-    /// pending).
+    /// The operation that took it out; `None` when nothing is known to have done so. A removal that is pending may have,
+    /// so the value is certainly inside only up to the call of the first of these.
     pub remove: Option<OpId>,
 }
 
@@ -108,7 +108,7 @@ pub enum Violation {
     NotEmpty {
         /// The operation that answered "empty".
         operation: OpId,
-        /// Values whose certain presence covers it, in order of time, each overlapping the next.
+        /// Values whose certain presence covers it, best in order of time, each overlapping the next.
         inside: Vec<Stay>,
     },
     /// A priority queue gave out a value although at each moment of that operation a value of higher priority was
@@ -162,7 +162,8 @@ pub enum Violation {
         operation: OpId,
         /// The length of the prefix.
         events: u32,
-        /// An order that the specification accepts for the events before that return.
+        /// An order that the specification accepts for the events before that return: all that returned before it, and
+        /// what was open if it had taken effect.
         partial: Vec<OpId>,
     },
     /// No order explains the part. Its shortest prefix that has none is not known: a limit was reached before it was found.

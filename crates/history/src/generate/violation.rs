@@ -31,83 +31,68 @@ pub(super) fn length(kind: Kind) -> u64 {
 
 /// The operations. `key` is a key that a map has not used.
 pub(super) fn script(kind: Kind, calls: &mut Calls, key: &Value) -> Vec<(Request, Forced)> {
-    let none = || Forced::Result(Value::Nil);
-    let yes = || Forced::Result(Value::Bool(true));
-    let nil = Value::Nil;
-    let call = |method, argument: &Value| Request { method, key: Value::Nil, argument: argument.clone() };
-    let is = |value: &Value| Forced::Result(value.clone());
+    let (a, b) = (&calls.fresh(), &calls.fresh());
+    let (low, high) = (a.min(b), a.max(b));
+    let nil = &Value::Nil;
+    let (no, yes) = (&Value::Bool(false), &Value::Bool(true));
+    let on_key = |method, argument, result| {
+        let (request, forced) = wrong(method, argument, result);
+        (Request { key: key.clone(), ..request }, forced)
+    };
     match kind {
-        Kind::Queue => {
-            let (a, b) = (calls.fresh(), calls.fresh());
-            let deq = || call("deq", &Value::Nil);
-            vec![(call("enq", &a), none()), (call("enq", &b), none()), (deq(), is(&b)), (deq(), is(&a))]
-        }
-        Kind::Stack => {
-            let (a, b) = (calls.fresh(), calls.fresh());
-            let pop = || call("pop", &Value::Nil);
-            vec![(call("push", &a), none()), (call("push", &b), none()), (pop(), is(&a)), (pop(), is(&b))]
-        }
-        Kind::Deque => {
-            let (a, b) = (calls.fresh(), calls.fresh());
-            let pop = || call("pop_back", &Value::Nil);
-            vec![(call("push_back", &a), none()), (call("push_back", &b), none()), (pop(), is(&a)), (pop(), is(&b))]
-        }
-        Kind::PriorityQueue | Kind::PriorityQueueMin => {
-            let mut values = [calls.fresh(), calls.fresh()];
-            values.sort();
-            if kind == Kind::PriorityQueueMin {
-                values.reverse();
-            }
-            let [low, high] = values;
-            let poll = || call("poll", &Value::Nil);
-            vec![
-                (call("insert", &low), none()),
-                (call("insert", &high), none()),
-                (poll(), is(&low)),
-                (poll(), is(&high)),
-            ]
-        }
-        Kind::Bag => {
-            let a = calls.fresh();
-            vec![(call("add", &a), none()), (call("remove", &nil), is(&a)), (call("remove", &nil), is(&a))]
-        }
-        Kind::Set => {
-            let a = calls.fresh();
-            let no = Forced::Result(Value::Bool(false));
-            vec![(call("add", &a), yes()), (call("contains", &a), no), (call("remove", &a), yes())]
-        }
-        Kind::Map => {
-            let (a, b) = (calls.fresh(), calls.fresh());
-            let on_key = |method, argument: &Value| Request { key: key.clone(), ..call(method, argument) };
-            vec![(on_key("put", &a), none()), (on_key("put", &b), none()), (on_key("get", &nil), is(&a))]
-        }
-        Kind::Register | Kind::CasRegister => {
-            let (a, b) = (calls.fresh(), calls.fresh());
-            let write = |value: &Value| (call("write", value), Forced::Truth);
-            vec![write(&a), write(&b), (call("read", &nil), is(&a))]
-        }
+        Kind::Queue => exchange("enq", "deq", [a, b], [b, a]),
+        Kind::Stack => exchange("push", "pop", [a, b], [a, b]),
+        Kind::Deque => exchange("push_back", "pop_back", [a, b], [a, b]),
+        Kind::PriorityQueue => exchange("insert", "poll", [a, b], [low, high]),
+        Kind::PriorityQueueMin => exchange("insert", "poll", [a, b], [high, low]),
+        Kind::Bag => vec![wrong("add", a, nil), wrong("remove", nil, a), wrong("remove", nil, a)],
+        Kind::Set => vec![wrong("add", a, yes), wrong("contains", a, no), wrong("remove", a, yes)],
+        Kind::Map => vec![on_key("put", a, nil), on_key("put", b, nil), on_key("get", nil, a)],
+        Kind::Register | Kind::CasRegister => vec![right("write", a), right("write", b), wrong("read", nil, a)],
         Kind::MultiRegister => {
-            let step =
-                |word, value: &Value| Value::list([Value::list([Value::text(word), Value::text("x"), value.clone()])]);
-            let (a, b) = (calls.fresh(), calls.fresh());
-            let write = |value: &Value| (call("txn", &step("w", value)), Forced::Truth);
-            vec![write(&a), write(&b), (call("txn", &step("r", &nil)), is(&step("r", &a)))]
+            let [write_a, write_b] = [a, b].map(|value| right("txn", &step("w", value)));
+            vec![write_a, write_b, wrong("txn", &step("r", nil), &step("r", a))]
         }
-        Kind::Counter => {
-            let get = || call("get", &Value::Nil);
-            vec![(get(), Forced::Truth), (call("inc", &nil), Forced::Truth), (get(), Forced::Again)]
-        }
+        Kind::Counter => vec![right("get", nil), right("inc", nil), (call("get", nil), Forced::Again)],
         Kind::RwLock => ["write_acquire", "read_acquire", "read_release", "write_release"]
-            .map(|method| (call(method, &nil), none()))
+            .map(|method| wrong(method, nil, nil))
             .into(),
-        Kind::Mutex => repeat(&call("acquire", &nil), 2).chain(repeat(&call("release", &nil), 2)).collect(),
-        Kind::Semaphore => {
-            let more = PERMITS as usize + 1;
-            repeat(&call("acquire", &nil), more).chain(repeat(&call("release", &nil), more)).collect()
-        }
+        Kind::Mutex => too_many(2),
+        Kind::Semaphore => too_many(PERMITS as usize + 1),
     }
 }
 
-fn repeat(request: &Request, times: usize) -> impl Iterator<Item = (Request, Forced)> + use<> {
-    std::iter::repeat_n(request.clone(), times).map(|request| (request, Forced::Result(Value::Nil)))
+fn call(method: &'static str, argument: &Value) -> Request {
+    Request { method, key: Value::Nil, argument: argument.clone() }
+}
+
+fn right(method: &'static str, argument: &Value) -> (Request, Forced) {
+    (call(method, argument), Forced::Truth)
+}
+
+fn wrong(method: &'static str, argument: &Value, result: &Value) -> (Request, Forced) {
+    (call(method, argument), Forced::Result(result.clone()))
+}
+
+/// Two values go in, and come out in the wrong order.
+fn exchange(
+    insert: &'static str,
+    remove: &'static str,
+    puts: [&Value; 2],
+    takes: [&Value; 2],
+) -> Vec<(Request, Forced)> {
+    let puts = puts.map(|value| wrong(insert, value, &Value::Nil));
+    let takes = takes.map(|value| wrong(remove, &Value::Nil, value));
+    puts.into_iter().chain(takes).collect()
+}
+
+/// One step of a transaction.
+fn step(word: &str, value: &Value) -> Value {
+    Value::list([Value::list([Value::text(word), Value::text("x"), value.clone()])])
+}
+
+/// More have it than may; all of them let go.
+fn too_many(holders: usize) -> Vec<(Request, Forced)> {
+    let all = |method| std::iter::repeat_with(move || wrong(method, &Value::Nil, &Value::Nil)).take(holders);
+    all("acquire").chain(all("release")).collect()
 }

@@ -1,4 +1,7 @@
 //! Why a certificate is refused.
+//!
+//! Invariant: a message names operations by their numbers in the certificate, and says which one thing did not hold. It
+//! never says that the opposite of the claim is true.
 
 use std::fmt;
 

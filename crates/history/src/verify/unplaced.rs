@@ -1,4 +1,9 @@
-//! Checks the two claims that no order exists, by searching for one.
+//! Checks the claims that no order exists, by searching for one.
+//!
+//! Invariant: operations that return after the prefix may have taken effect in it with any result, or not at all; in a
+//! stuck history those that never return took no effect. So a claim that holds of a prefix holds of the whole.
+
+use std::collections::HashSet;
 
 use super::exhaust::{Explored, Move, explore};
 use super::order::check_precedence;
@@ -42,7 +47,7 @@ fn check_partial(
 ) -> Result<(), Stop> {
     let reading = members.reading;
     let mut placed = vec![false; ops.len()];
-    let mut states = vec![reading.start.clone()];
+    let mut states = HashSet::from([reading.start.clone()]);
     for &op in partial {
         let at = ops.binary_search(&op).map_err(|_| Refusal::NoSuchOperation(op))?;
         if std::mem::replace(&mut placed[at], true) {

@@ -15,15 +15,42 @@ pub(super) struct Shape {
     pub(super) stuck: bool,
     /// Whether each value is put in at most once.
     pub(super) distinct: bool,
+    /// How many objects there are, told apart by their keys.
+    pub(super) keys: u64,
 }
 
-/// The part that a random history is about.
+impl Shape {
+    pub(super) const PLAIN: Shape = Shape { operations: 5, pending: 0, stuck: false, distinct: true, keys: 1 };
+}
+
+/// The part that a random history of one object is about.
 pub(super) fn part_of(kind: Kind) -> Part {
-    Part { object: String::new(), key: key_of(kind) }
+    Part { object: String::new(), key: key_of(kind, 0) }
 }
 
-fn key_of(kind: Kind) -> Value {
-    if kind == Kind::Map { Value::text("k") } else { Value::Nil }
+/// The keys are values too, so that a set's key may be mistaken for an element.
+fn key_of(kind: Kind, number: usize) -> Value {
+    match (kind, number) {
+        (Kind::Map, number) => Value::Int(7 + number as i64),
+        (_, 0) => Value::Nil,
+        (_, number) => Value::Int(number as i64),
+    }
+}
+
+/// Every name that a part of the log has, or might be mistaken to have.
+fn parts(reading: &Reading<'_>) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for (op, operation) in reading.log.history.operations().iter().enumerate() {
+        let key = reading.key(&operation.input).clone();
+        let element = reading.element(OpId(op as u32)).cloned();
+        let both = element.clone().map(|element| Value::list([key.clone(), element]));
+        for key in [Some(key), element, both].into_iter().flatten() {
+            parts.push(Part { object: String::new(), key });
+        }
+    }
+    parts.sort();
+    parts.dedup();
+    parts
 }
 
 /// A call of the object; `fresh` is the value to put in.
@@ -107,11 +134,12 @@ fn random_result(random: &mut Random, kind: Kind, action: &Action) -> Value {
 /// A history of one object: run on the simulator, with some results changed.
 pub(super) fn random_log(random: &mut Random, kind: Kind, shape: Shape) -> Log {
     struct Open {
+        object: usize,
         action: Action,
         result: Option<Value>,
     }
     let mut recorder = LogRecorder::new();
-    let mut object = Object::new(kind, None).expect("an object");
+    let mut objects = vec![Object::new(kind, None).expect("an object"); shape.keys as usize];
     let mut open: [Option<Open>; 3] = [None, None, None];
     let changed = random.below(60);
     let (mut called, mut fresh) = (0, 0);
@@ -124,14 +152,16 @@ pub(super) fn random_log(random: &mut Random, kind: Kind, shape: Shape) -> Log {
                 fresh = if shape.distinct { fresh + 1 } else { 1 + random.below(3) as i64 };
                 let (method, argument) = random_call(random, kind, fresh);
                 let method_symbol = recorder.symbol(method);
-                let call = Call { object: crate::Symbol::NONE, method: method_symbol, key: key_of(kind), argument };
+                let object = random.below(shape.keys) as usize;
+                let key = key_of(kind, object);
+                let call = Call { object: crate::Symbol::NONE, method: method_symbol, key, argument };
                 let action = read::action(kind, method, &call.key, &call.argument).expect("a call");
                 recorder.call(1, &thread, call).expect("a free thread");
-                *slot = Some(Open { action, result: None });
+                *slot = Some(Open { object, action, result: None });
                 called += 1;
             }
-            Some(Open { action, result: result @ None }) => {
-                *result = object.perform(action, None).map(|answer| {
+            Some(Open { object, action, result: result @ None }) => {
+                *result = objects[*object].perform(action, None).map(|answer| {
                     let answer =
                         if let Action::Transact(_) = action { random_result(random, kind, action) } else { answer };
                     if random.chance(changed) { random_result(random, kind, action) } else { answer }
@@ -154,7 +184,7 @@ pub(super) fn random_log(random: &mut Random, kind: Kind, shape: Shape) -> Log {
 }
 
 /// Made-up violations: every small one, and random larger ones.
-pub(super) fn made_up(random: &mut Random, reading: &Reading<'_>) -> Vec<Violation> {
+fn made_up(random: &mut Random, reading: &Reading<'_>) -> Vec<Violation> {
     let n = reading.log.history.len() as u32;
     let ops: Vec<OpId> = (0..n).map(OpId).collect();
     let maybe: Vec<Option<OpId>> = ops.iter().copied().map(Some).chain([None]).collect();
@@ -162,6 +192,7 @@ pub(super) fn made_up(random: &mut Random, reading: &Reading<'_>) -> Vec<Violati
     for &operation in &ops {
         all.push(Violation::ThinAir { operation });
         all.push(Violation::NeedNotBlock { operation });
+        all.push(Violation::Unordered { operation });
         for events in 1..=2 * n {
             let partial = ops.iter().copied().filter(|&op| op != operation).collect();
             all.push(Violation::Unplaced { operation, events, partial });
@@ -240,16 +271,17 @@ fn read_log<'a>(log: &'a Log, name: &str, budget: &'a Budget) -> Reading<'a> {
     Reading::new(log, &header, budget).unwrap_or_else(|stop| panic!("{stop:?}"))
 }
 
-/// The made-up violations that the verifier believes.
-fn believed(random: &mut Random, log: &Log, name: &str, kind: Kind) -> Vec<Violation> {
+/// The made-up violations that the verifier believes of some part.
+fn believed(random: &mut Random, log: &Log, name: &str) -> Vec<Failure> {
     let budget = Budget::new();
     let reading = read_log(log, name, &budget);
-    let mut all = made_up(random, &reading);
-    all.retain(|violation| {
-        let failure = Failure { part: part_of(kind), violation: violation.clone() };
-        violation::check(&reading, &failure).is_ok()
+    let parts = parts(&reading);
+    let all = made_up(random, &reading);
+    let failures = all.into_iter().flat_map(|violation| {
+        let failure = move |part: &Part| Failure { part: part.clone(), violation: violation.clone() };
+        parts.iter().map(failure)
     });
-    all
+    failures.filter(|failure| violation::check(&reading, failure).is_ok()).collect()
 }
 
 fn attack(shape: Shape, few: u64) {
@@ -259,7 +291,7 @@ fn attack(shape: Shape, few: u64) {
         for _ in 0..cases(few) {
             let log = random_log(&mut random, kind, shape);
             let truth = brute::linearizable(&log, kind, None);
-            let believed = believed(&mut random, &log, name, kind);
+            let believed = believed(&mut random, &log, name);
             assert!(!truth || believed.is_empty(), "{name}: {:?}\n{:?}", log.history.operations(), believed);
             *if truth { &mut good } else { &mut bad } += 1;
             shown += u64::from(!believed.is_empty());
@@ -271,19 +303,24 @@ fn attack(shape: Shape, few: u64) {
 
 #[test]
 fn no_violation_is_believed_of_a_linearizable_history() {
-    attack(Shape { operations: 5, pending: 0, stuck: false, distinct: true }, 8);
-    attack(Shape { operations: 5, pending: 0, stuck: false, distinct: false }, 5);
+    attack(Shape::PLAIN, 8);
+    attack(Shape { distinct: false, ..Shape::PLAIN }, 5);
 }
 
 #[test]
 fn no_violation_is_believed_whatever_pending_operations_may_have_done() {
-    attack(Shape { operations: 5, pending: 25, stuck: false, distinct: true }, 8);
-    attack(Shape { operations: 5, pending: 25, stuck: false, distinct: false }, 5);
+    attack(Shape { pending: 25, ..Shape::PLAIN }, 8);
+    attack(Shape { pending: 25, distinct: false, ..Shape::PLAIN }, 5);
 }
 
 #[test]
 fn no_violation_is_believed_of_a_stuck_history_that_may_be_stuck() {
-    attack(Shape { operations: 5, pending: 0, stuck: true, distinct: true }, 8);
+    attack(Shape { stuck: true, ..Shape::PLAIN }, 8);
+}
+
+#[test]
+fn no_violation_is_believed_by_taking_two_objects_for_one() {
+    attack(Shape { pending: 10, distinct: false, keys: 2, ..Shape::PLAIN }, 4);
 }
 
 /// The patterns are not only right but enough: with distinct values, every violation shows in one of them.
@@ -295,16 +332,17 @@ fn the_patterns_show_every_violation_of_distinct_values() {
         let mut random = Random::new(200 + i as u64);
         let mut bad = 0;
         for _ in 0..cases(60) {
-            let shape = Shape { operations: 6, pending: 0, stuck: false, distinct: true };
-            let log = random_log(&mut random, kind, shape);
+            let log = random_log(&mut random, kind, Shape { operations: 6, ..Shape::PLAIN });
             let plain = |action: &Action| !matches!(action, Action::Peek(_));
             let budget = Budget::new();
             if brute::linearizable(&log, kind, None) || !read_log(&log, name, &budget).actions.iter().all(plain) {
                 continue;
             }
             bad += 1;
-            let believed = believed(&mut random, &log, name, kind);
-            let pattern = |violation: &Violation| !matches!(violation, Violation::Unplaced { .. });
+            let believed = believed(&mut random, &log, name);
+            let searched =
+                |violation: &Violation| matches!(violation, Violation::Unplaced { .. } | Violation::Unordered { .. });
+            let pattern = |failure: &Failure| !searched(&failure.violation);
             assert!(believed.iter().any(pattern), "{name}: {:?}", log.history.operations());
         }
         assert!(bad > 4, "{name}: {bad}");

@@ -30,7 +30,13 @@ fn every_certificate_of_the_checkers_verifies() {
         let mut random = Random::new(300 + i as u64);
         let mut failed = 0;
         for case in 0..cases(100) {
-            let shape = Shape { operations: 7, pending: 25 * (case % 2), stuck: case % 3 == 2, distinct: case % 4 < 2 };
+            let shape = Shape {
+                operations: 7,
+                pending: 25 * (case % 2),
+                stuck: case % 3 == 2,
+                distinct: case % 4 < 2,
+                keys: 1 + u64::from(case % 5 == 4),
+            };
             let log = random_log(&mut random, kind, shape);
             let linearizable = certified(&log, name);
             assert_eq!(linearizable, brute::linearizable(&log, kind, None), "{name}: {:?}", log.history.operations());

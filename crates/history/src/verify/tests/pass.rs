@@ -199,7 +199,7 @@ fn exactly_the_orders_are_accepted() {
     for (i, (name, kind)) in Kind::ALL.into_iter().enumerate() {
         let mut random = Random::new(i as u64);
         for case in 0..cases(60) {
-            let shape = Shape { operations: 4, pending: 30 * (case % 2), stuck: false, distinct: false };
+            let shape = Shape { operations: 4, pending: 30 * (case % 2), distinct: false, ..Shape::PLAIN };
             let log = random_log(&mut random, kind, shape);
             let mut some = false;
             for order in arrangements(log.history.len() as u32) {

@@ -412,6 +412,16 @@ fn unplaced_lets_the_pending_do_anything() {
 }
 
 #[test]
+fn unordered() {
+    let claim = |operation| Violation::Unordered { operation: op(operation) };
+    let text = "0 inc; 1 inc; 0 = nil; 2 get; 1 = nil; 2 = 5";
+    shows("counter", text, claim(2));
+    shows_not("counter", &text.replace("2 = 5", "2 = 1"), claim(2), "an order explains the part");
+    shows_not("counter", &format!("9 add 3; {text}"), claim(3), "an order explains the part");
+    shows("counter", &format!("9 add 3; {text}; stuck"), claim(3));
+}
+
+#[test]
 fn need_not_block() {
     let claim = |operation| Violation::NeedNotBlock { operation: op(operation) };
     shows("mutex", "0 acquire; 0 = nil; 0 release; 0 = nil; 1 acquire; stuck", claim(2));
