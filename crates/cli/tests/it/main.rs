@@ -98,18 +98,18 @@ fn examples(verdict: &str) -> Vec<String> {
 const PASS: &str = "examples/histories/pass/queue.jsonl";
 const FAIL: &str = "examples/histories/fail/queue-overtaken.jsonl";
 
-/// A queue with repeated values in which everything overlaps: hopeless for any search, and wrong in the end.
+/// A deque with repeated values in which everything overlaps: hopeless for any search, and wrong in the end.
 fn hard(name: &str) -> String {
     const THREADS: usize = 26;
-    let mut text = "{\"selvedge\":\"history\",\"version\":1,\"object\":\"queue\"}\n".to_owned();
+    let mut text = "{\"selvedge\":\"history\",\"version\":1,\"object\":\"deque\"}\n".to_owned();
     for thread in 0..THREADS {
-        text += &format!("{{\"call\":\"enq\",\"thread\":{thread},\"value\":{}}}\n", thread % 7);
+        text += &format!("{{\"call\":\"push_back\",\"thread\":{thread},\"value\":{}}}\n", thread % 7);
     }
     for thread in 0..THREADS {
         text += &format!("{{\"return\":null,\"thread\":{thread}}}\n");
     }
     for thread in 0..THREADS {
-        text += &format!("{{\"call\":\"deq\",\"thread\":{thread}}}\n");
+        text += &format!("{{\"call\":\"pop_front\",\"thread\":{thread}}}\n");
     }
     for thread in 0..THREADS {
         let value = if thread == THREADS - 1 { 6 } else { thread % 7 };
