@@ -202,6 +202,10 @@ fn made_up(random: &mut Random, reading: &Reading<'_>) -> Vec<Violation> {
             all.push(Violation::TooLate { operation, remove: insert });
             for &other in &ops {
                 all.push(Violation::RemovedTwice { insert, first: operation, second: other });
+                let removes = vec![operation, other];
+                all.push(Violation::RemovedTooOften { inserts: vec![insert], removes: removes.clone() });
+                let removes = [removes, vec![insert]].concat();
+                all.push(Violation::RemovedTooOften { inserts: vec![insert, other], removes });
                 for &after in &maybe {
                     all.push(Violation::Missed { operation, insert, before: other, after });
                 }

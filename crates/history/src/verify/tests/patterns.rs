@@ -149,6 +149,25 @@ fn too_late() {
 }
 
 #[test]
+fn removed_too_often() {
+    let text = "0 push 1; 0 = nil; 0 push 1; 0 = nil; 0 pop; 0 = 1; 0 pop; 0 = 1; 0 pop; 0 = 1";
+    let claim = |inserts: &[u32], removes: &[u32]| {
+        let ops = |ids: &[u32]| ids.iter().map(|&id| op(id)).collect();
+        Violation::RemovedTooOften { inserts: ops(inserts), removes: ops(removes) }
+    };
+    shows("stack", text, claim(&[0, 1], &[2, 3, 4]));
+    shows_not("stack", text, claim(&[0, 1], &[2, 3]), "1 was not taken out more often than it was put in");
+    shows_not("stack", text, claim(&[0, 1], &[2, 3, 3]), "operation 3 stands twice in the order");
+    shows_not("stack", text, claim(&[0], &[2, 3]), "1 may have been put in 2 times, not 1");
+    shows_not(
+        "stack",
+        &format!("9 push 1; {text}"),
+        claim(&[1, 2], &[3, 4, 5]),
+        "1 may have been put in 3 times, not 2",
+    );
+}
+
+#[test]
 fn overtaken() {
     let queue = "0 enq 1; 0 = nil; 0 enq 2; 0 = nil; 0 deq; 0 = 2; 0 deq; 0 = 1";
     let claim = Violation::Overtaken { first: stay(0, 3), second: stay(1, 2) };
@@ -176,7 +195,13 @@ fn overtaken() {
         claim.clone(),
         "operation 0 did not end before operation 1 was called",
     );
-    shows_not("queue", &format!("{queue}; 0 enq 1"), claim.clone(), "1 may have been put in 2 times, not 1");
+    shows("queue", &format!("{queue}; 0 enq 1"), claim.clone());
+    let shifted = Violation::Overtaken { first: stay(1, 4), second: stay(2, 3) };
+    shows_not("queue", &format!("9 enq 1; {queue}"), shifted, "1 may have been put in 2 times, not 1");
+    let twice = "0 enq 1; 0 = nil; 0 enq 1; 0 = nil; 0 enq 2; 0 = nil; 0 deq; 0 = 2; 0 deq; 0 = 1; 0 deq; 0 = 1";
+    shows("queue", twice, Violation::Overtaken { first: stay(1, 5), second: stay(2, 3) });
+    let pair = "operation 5 need not have taken out what operation 0 put in";
+    shows_not("queue", twice, Violation::Overtaken { first: stay(0, 5), second: stay(2, 3) }, pair);
     let name = "a violation of the kind \"overtaken\" says nothing about a bag with these calls";
     shows_not("bag", queue, claim, name);
     let second = Violation::Overtaken { first: stay(0, 3), second: stays(1) };
@@ -260,9 +285,10 @@ fn outranked() {
         clipped,
         Violation::Outranked { operation: op(0), insert: op(2), inside: vec![stay(1, 3)] },
     );
-    let twice = format!("{clipped}; 0 add 3");
     let claim = Violation::Outranked { operation: op(0), insert: op(2), inside: vec![stay(1, 3)] };
-    shows_not("priority-queue", &twice, claim, "3 may have been put in 2 times, not 1");
+    shows("priority-queue", &format!("{clipped}; 0 add 3"), claim.clone());
+    let pending = format!("{clipped}; 7 poll; 0 add 3");
+    shows_not("priority-queue", &pending, claim, "3 may have been put in 2 times, not 1");
 }
 
 #[test]
