@@ -56,7 +56,8 @@ impl ChoicePoint<'_> {
 
     /// The threads to choose from: those that are ready, or, when nobody is, those that are held.
     pub fn available(&self) -> impl Iterator<Item = Thread> {
-        let wanted = self.pending.iter().map(|pending| pending.readiness).find(|&readiness| readiness == Readiness::Ready);
+        let wanted =
+            self.pending.iter().map(|pending| pending.readiness).find(|&readiness| readiness == Readiness::Ready);
         let wanted = wanted.unwrap_or(Readiness::Held);
         self.pending.iter().filter(move |pending| pending.readiness == wanted).map(|pending| pending.thread)
     }

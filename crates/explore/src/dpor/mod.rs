@@ -89,7 +89,10 @@ impl Dpor {
     fn again(&self, at: &ChoicePoint<'_>) -> Decision {
         let depth = at.trace.len();
         let thread = self.nodes[depth].thread;
-        if depth > 0 && depth <= self.fresh && self.past.event(depth - 1).accesses.as_slice() != at.trace.accesses(depth - 1) {
+        if depth > 0
+            && depth <= self.fresh
+            && self.past.event(depth - 1).accesses.as_slice() != at.trace.accesses(depth - 1)
+        {
             return Decision::Stop(Stop::Diverged(depth - 1));
         }
         match at.pending_of(thread) {
@@ -247,10 +250,15 @@ fn prescribed(event: &Event) -> Vec<Picked> {
 /// The thread to go on with where nothing is planned: whoever ran last, else the first that is ready, else one that is held.
 fn awake(at: &ChoicePoint<'_>, sleep: &[Event]) -> Option<Thread> {
     let can = |readiness: Readiness| {
-        let threads = at.pending.iter().filter(move |pending| pending.readiness == readiness).map(|pending| pending.thread);
+        let threads =
+            at.pending.iter().filter(move |pending| pending.readiness == readiness).map(|pending| pending.thread);
         let mut threads = threads.filter(|&thread| !sleep.iter().any(|event| event.thread == thread));
         let first = threads.next()?;
-        Some(at.current().filter(|&current| first == current || threads.any(|thread| thread == current)).unwrap_or(first))
+        Some(
+            at.current()
+                .filter(|&current| first == current || threads.any(|thread| thread == current))
+                .unwrap_or(first),
+        )
     };
     can(Readiness::Ready).or_else(|| can(Readiness::Held))
 }

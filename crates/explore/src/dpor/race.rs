@@ -149,7 +149,9 @@ impl Past {
             Kind::Acquire | Kind::AcquireShared => self.acquisition(access, from),
             Kind::Take => {
                 let on = |at: &usize| self.touching(*at, access).is_some();
-                let open = |at: usize| self.touching(at, access).is_some_and(|other| other.old > 0 || other.kind == Kind::Write);
+                let open = |at: usize| {
+                    self.touching(at, access).is_some_and(|other| other.old > 0 || other.kind == Kind::Write)
+                };
                 let at = (0..=from).rev().filter(on).find(|&at| open(at) || self.events[at].thread == event.thread)?;
                 (self.touching(at, access)?.kind != Kind::Write).then_some(at)
             }

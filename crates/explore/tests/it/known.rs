@@ -31,29 +31,29 @@ fn michael_scott(node: i64) -> Vec<Op> {
     use Op::*;
     vec![
         Set(0, Val::C(node)),
-        Load(1, TAIL),                              // 1
-        Load(2, Addr::At(NEXT, 1)),                 // 2
-        Load(3, TAIL),                              // 3
-        Equal(3, 1, 6),                             // 4: still the tail
-        Jump(1),                                    // 5
-        IfZero(2, 9),                               // 6
-        Cas(4, TAIL, Val::R(1), Val::R(2)),         // 7: help
-        Jump(1),                                    // 8
+        Load(1, TAIL),                                   // 1
+        Load(2, Addr::At(NEXT, 1)),                      // 2
+        Load(3, TAIL),                                   // 3
+        Equal(3, 1, 6),                                  // 4: still the tail
+        Jump(1),                                         // 5
+        IfZero(2, 9),                                    // 6
+        Cas(4, TAIL, Val::R(1), Val::R(2)),              // 7: help
+        Jump(1),                                         // 8
         Cas(4, Addr::At(NEXT, 1), Val::C(0), Val::R(0)), // 9
-        IfZero(4, 1),                               // 10
-        Cas(4, TAIL, Val::R(1), Val::R(0)),         // 11
-        Load(0, HEAD),                              // 12
-        Load(1, TAIL),                              // 13
-        Load(2, Addr::At(NEXT, 0)),                 // 14
-        Load(3, HEAD),                              // 15
-        Equal(3, 0, 18),                            // 16
-        Jump(12),                                   // 17
-        Equal(0, 1, 21),                            // 18: head is tail
-        Cas(4, HEAD, Val::R(0), Val::R(2)),         // 19
-        IfNotZero(4, 24, 12),                       // 20
-        IfZero(2, 24),                              // 21: empty
-        Cas(4, TAIL, Val::R(1), Val::R(2)),         // 22
-        Jump(12),                                   // 23
+        IfZero(4, 1),                                    // 10
+        Cas(4, TAIL, Val::R(1), Val::R(0)),              // 11
+        Load(0, HEAD),                                   // 12
+        Load(1, TAIL),                                   // 13
+        Load(2, Addr::At(NEXT, 0)),                      // 14
+        Load(3, HEAD),                                   // 15
+        Equal(3, 0, 18),                                 // 16
+        Jump(12),                                        // 17
+        Equal(0, 1, 21),                                 // 18: head is tail
+        Cas(4, HEAD, Val::R(0), Val::R(2)),              // 19
+        IfNotZero(4, 24, 12),                            // 20
+        IfZero(2, 24),                                   // 21: empty
+        Cas(4, TAIL, Val::R(1), Val::R(2)),              // 22
+        Jump(12),                                        // 23
     ]
 }
 

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use selvedge_explore::{
-    Access, ChoicePoint, Condition, Coverage, Decision, End, Fairness, HISTORY, Kind, Pending, Pick, Readiness, Run, Stop,
-    Strategy, Thread, Trace,
+    Access, ChoicePoint, Condition, Coverage, Decision, End, Fairness, HISTORY, Kind, Pending, Pick, Readiness, Run,
+    Stop, Strategy, Thread, Trace,
 };
 
 /// A constant or a register.
@@ -84,7 +84,8 @@ impl Program {
 pub struct Outcome {
     pub memory: Vec<i64>,
     pub registers: Vec<Vec<i64>>,
-    pub history: Vec<(u8, Option<i64>)>,
+    /// For each operation in the order of threads: its result, and how many operations of each thread returned before its call.
+    pub history: Vec<(Option<i64>, Vec<usize>)>,
     pub stuck: bool,
     pub truncated: bool,
 }
@@ -98,8 +99,9 @@ struct Live {
     waiting: Option<(usize, usize)>,
     woken: bool,
     relock: Option<usize>,
-    /// The value that `Changed` saw.
-    seen: Option<i64>,
+    /// Whether the variable changed since `Changed` last looked; `None` when it has not looked.
+    changed: Option<bool>,
+    operations: Vec<(Option<i64>, Vec<usize>)>,
 }
 
 /// How a lock is held.
@@ -117,7 +119,6 @@ pub struct Machine<'a> {
     locks: Vec<Hold>,
     semaphores: Vec<u64>,
     queues: Vec<Vec<usize>>,
-    history: Vec<(u8, Option<i64>)>,
     pub trace: Trace,
     fairness: Fairness,
 }
@@ -137,7 +138,8 @@ impl<'a> Machine<'a> {
             waiting: None,
             woken: false,
             relock: None,
-            seen: None,
+            changed: None,
+            operations: vec![],
         };
         let mut machine = Machine {
             program,
@@ -146,7 +148,6 @@ impl<'a> Machine<'a> {
             locks: vec![Hold::Free; program.locks],
             semaphores: program.semaphores.clone(),
             queues: vec![vec![]; program.conditions],
-            history: vec![],
             trace: Trace::new(),
             fairness: Fairness::new(),
         };
@@ -194,7 +195,11 @@ impl<'a> Machine<'a> {
                     next
                 }
                 Op::IfZero(register, to) => {
-                    if self.threads[thread].registers[register] == 0 { to } else { next }
+                    if self.threads[thread].registers[register] == 0 {
+                        to
+                    } else {
+                        next
+                    }
                 }
                 Op::Jump(to) => to,
                 Op::Equal(a, b, to) => {
@@ -202,7 +207,11 @@ impl<'a> Machine<'a> {
                     if registers[a] == registers[b] { to } else { next }
                 }
                 Op::IfNotZero(register, to, other) => {
-                    if self.threads[thread].registers[register] != 0 { to } else { other }
+                    if self.threads[thread].registers[register] != 0 {
+                        to
+                    } else {
+                        other
+                    }
                 }
                 _ => return,
             };
@@ -218,7 +227,8 @@ impl<'a> Machine<'a> {
         let lock = |lock: usize, kind| Access::new(LOCK + lock as u64, 1, kind).after(held(self.locks[lock]));
         match op {
             Op::Load(_, addr) => of(addr, Kind::Read),
-            Op::Changed(_, addr) => of(addr, Kind::Read).waiting(),
+            Op::Changed(_, addr) if self.threads[thread].changed.is_some() => of(addr, Kind::Read).waiting(),
+            Op::Changed(_, addr) => of(addr, Kind::Read),
             Op::Store(addr, _) => of(addr, Kind::Write),
             Op::Add(_, addr, _) => of(addr, Kind::Update),
             Op::Cas(_, addr, expected, _) => {
@@ -275,7 +285,7 @@ impl<'a> Machine<'a> {
             Op::LockShared(l) => !matches!(self.locks[l], Hold::By(_)),
             Op::Take(s) => self.semaphores[s] > 0,
             Op::Join(other) => self.ended(other),
-            Op::Changed(_, addr) => thread.seen != Some(self.memory[self.variable(t, addr)]),
+            Op::Changed(..) => thread.changed != Some(false),
             _ => true,
         };
         (self.access(t, op), enabled)
@@ -310,11 +320,14 @@ impl<'a> Machine<'a> {
                 self.threads[t].registers[register] = i64::from(chosen);
             }
             Op::Call => {
-                self.history.push((t as u8, None));
+                let returned = self.threads.iter().map(|one| one.operations.iter().filter(|op| op.0.is_some()).count());
+                let returned = returned.collect();
+                self.threads[t].operations.push((None, returned));
                 self.trace.access(access);
             }
             Op::Return(value) => {
-                self.history.push((t as u8, Some(self.value(t, value))));
+                let value = self.value(t, value);
+                self.threads[t].operations.last_mut().expect("a call").0 = Some(value);
                 self.trace.access(access);
             }
             Op::Join(_) => self.trace.access(access),
@@ -344,7 +357,7 @@ impl<'a> Machine<'a> {
             Op::Load(register, _) => self.threads[t].registers[register] = old,
             Op::Changed(register, _) => {
                 self.threads[t].registers[register] = old;
-                self.threads[t].seen = Some(old);
+                self.threads[t].changed = Some(false);
             }
             Op::Store(_, value) => self.memory[variable] = self.value(t, value),
             Op::Add(register, _, value) => {
@@ -363,6 +376,12 @@ impl<'a> Machine<'a> {
             _ => unreachable!("not a memory access"),
         }
         access.changed = self.memory[variable] != old;
+        for other in 0..self.threads.len() {
+            let waits = matches!(self.op(other), Some(Op::Changed(_, addr)) if self.variable(other, addr) == variable);
+            if access.changed && waits && self.threads[other].changed.is_some() {
+                self.threads[other].changed = Some(true);
+            }
+        }
         self.trace.access(access);
     }
 
@@ -464,8 +483,8 @@ pub fn explore(
         if !matches!(end, End::Stopped(Stop::Redundant)) {
             let registers = machine.threads.iter().map(|thread| thread.registers.clone()).collect();
             let (stuck, truncated) = (end == End::Stuck, end == End::Truncated);
-            let outcome =
-                Outcome { memory: machine.memory, registers, history: machine.history, stuck, truncated };
+            let history = machine.threads.iter().flat_map(|thread| thread.operations.clone()).collect();
+            let outcome = Outcome { memory: machine.memory, registers, history, stuck, truncated };
             see(&outcome, &machine.trace, end);
         }
     }
