@@ -99,6 +99,17 @@ impl Trace {
         self.accesses.push(access);
     }
 
+    /// Adds an access to the last step that was recorded: something that followed from it without a decision, such as the end of
+    /// its thread. Nothing when there is no step, or one is under way.
+    pub fn amend(&mut self, access: Access) {
+        if let Some(step) = self.steps.last_mut()
+            && step.accesses.1 as usize == self.accesses.len()
+        {
+            step.accesses.1 += 1;
+            self.accesses.push(access);
+        }
+    }
+
     /// Records that the step under way is done: it takes every access and pick since the last step.
     pub fn step_done(&mut self, thread: Thread, created: Option<Thread>, yielded: bool) {
         let last = self.steps.last();

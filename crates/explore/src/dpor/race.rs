@@ -97,7 +97,7 @@ impl Past {
             }
             let access = &event.accesses.as_slice()[index];
             let rival = if access.waits {
-                self.rival_of_waiting(event, access, at as usize, before).filter(|&rival| {
+                self.rival_of_waiting(event, access, at as usize).filter(|&rival| {
                     let thread = self.events[rival].thread;
                     thread != event.thread && !self.known(&base, &found, index, rival)
                 })
@@ -144,7 +144,7 @@ impl Past {
     }
 
     /// The last event before which a waiting event could have gone, given that it went after the one at `from`.
-    fn rival_of_waiting(&self, event: &Event, access: &Access, from: usize, before: usize) -> Option<usize> {
+    fn rival_of_waiting(&self, event: &Event, access: &Access, from: usize) -> Option<usize> {
         match access.kind {
             Kind::Acquire | Kind::AcquireShared => self.acquisition(access, from),
             Kind::Take => {
@@ -155,7 +155,7 @@ impl Past {
                 let at = (0..=from).rev().filter(on).find(|&at| open(at) || self.events[at].thread == event.thread)?;
                 (self.touching(at, access)?.kind != Kind::Write).then_some(at)
             }
-            Kind::Read => (before..from).any(|at| self.changes(at, event)).then_some(from),
+            Kind::Read => self.changed_before(event, from).then_some(from),
             _ => None,
         }
     }
@@ -177,13 +177,16 @@ impl Past {
         self.events[at].accesses.as_slice().iter().find(|other| other.overlaps(access))
     }
 
-    /// Whether the event at `at` changes something that the event waits to see changed.
-    fn changes(&self, at: usize, event: &Event) -> bool {
-        let awaited = |other: &Access| {
-            event.accesses.as_slice().iter().any(|access| access.waits && access.overlaps(other)) && !other.is_read()
-        };
-        self.events[at].thread != event.thread
-            && self.events[at].accesses.as_slice().iter().any(|other| other.changed && awaited(other))
+    /// Whether something that the event waits to see changed was changed before `from`, after its thread last read it.
+    fn changed_before(&self, event: &Event, from: usize) -> bool {
+        event.accesses.as_slice().iter().filter(|access| access.waits).any(|access| {
+            let own = |at: &usize| self.events[*at].thread == event.thread && self.touching(*at, access).is_some();
+            let read = (0..from).rev().find(own).map_or(0, |at| at + 1);
+            (read..from).any(|at| {
+                let mut touched = self.events[at].accesses.as_slice().iter();
+                touched.any(|other| other.changed && !other.is_read() && other.overlaps(access))
+            })
+        })
     }
 
     /// The sequence that turns a race around: what comes after the rival without happening after it, then the event.

@@ -1,0 +1,304 @@
+//! The search: run after run of each test, until the strategy has seen enough.
+
+use std::cell::UnsafeCell;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ops::ControlFlow;
+
+use selvedge_driver::{CoverageRecord, Report, Search, Settings, TestReport, schedule_from_text};
+use selvedge_explore::{Bounded, Coverage, Dfs, Dpor, End, Fairness, Pct, Random, Replay, Run, Stop, Strategy, Trace};
+
+use crate::control::{self, Body, Control, Left, with};
+use crate::fiber::{self, Fiber};
+use crate::memory::arena;
+use crate::memory::reset::Snapshot;
+use crate::posix::objects::Objects;
+use crate::posix::process;
+use crate::race::Races;
+use crate::switch::{self, Context};
+use crate::{finding, sys, watchdog};
+
+/// A test.
+#[derive(Clone)]
+pub struct Test {
+    /// Its name.
+    pub name: String,
+    /// What it runs.
+    pub body: Body,
+    /// With what.
+    pub argument: *mut c_void,
+}
+
+/// What the program registered, and its `main`.
+#[derive(Default)]
+struct Registry {
+    tests: Vec<Test>,
+    main: usize,
+}
+
+struct Cell(UnsafeCell<Option<Registry>>);
+
+// SAFETY: written before `main` and by the thread that runs the tests only.
+unsafe impl Sync for Cell {}
+
+static REGISTRY: Cell = Cell(UnsafeCell::new(None));
+
+fn registry() -> &'static mut Registry {
+    // SAFETY: as above; no borrow outlives a call here.
+    unsafe { (*REGISTRY.0.get()).get_or_insert_with(Registry::default) }
+}
+
+/// What `SELVEDGE_TEST` makes. Part of the C ABI in `selvedge.h`.
+#[repr(C)]
+pub struct Registration {
+    name: *const c_char,
+    body: unsafe extern "C" fn(),
+}
+
+/// Adds a test; called before `main`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn selvedge_register(registration: *const Registration) {
+    // SAFETY: a static object of the program with a static name.
+    let (name, body) = unsafe { (CStr::from_ptr((*registration).name).to_string_lossy().into_owned(), (*registration).body) };
+    registry().tests.push(Test { name, body: run_registered, argument: body as *mut c_void });
+}
+
+unsafe extern "C" fn run_registered(body: *mut c_void) -> *mut c_void {
+    // SAFETY: what `selvedge_register` stored.
+    unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn()>(body)() };
+    std::ptr::null_mut()
+}
+
+/// Runs the program's own `main` as a test.
+unsafe extern "C" fn run_main(_: *mut c_void) -> *mut c_void {
+    let main = registry().main;
+    // SAFETY: the program's `main`; it gets no arguments.
+    let code = unsafe {
+        let main = std::mem::transmute::<usize, unsafe extern "C" fn(c_int, *const *const c_char) -> c_int>(main);
+        let arguments = [c"test".as_ptr(), std::ptr::null()];
+        main(1, arguments.as_ptr())
+    };
+    if code != 0 {
+        fiber::fail(selvedge_driver::FindingKind::Assertion, format!("main returned {code}"), 0);
+    }
+    std::ptr::null_mut()
+}
+
+fn asked() -> Option<(Settings, String)> {
+    let settings = std::env::var(selvedge_driver::SETTINGS_VARIABLE).ok()?;
+    let report = std::env::var(selvedge_driver::REPORT_VARIABLE).ok()?;
+    match serde_json::from_str(&settings) {
+        Ok(settings) => Some((settings, report)),
+        Err(error) => {
+            sys::complain(&format!("selvedge: the settings could not be read: {error}\n"));
+            sys::exit(2)
+        }
+    }
+}
+
+/// What libc is to start: the tests when the driver asks for them, else what the program has.
+pub fn take_over(main: *mut c_void) -> *mut c_void {
+    registry().main = main as usize;
+    // The environment is not set up yet for `std::env`; libc's `environ` is, by the linker.
+    // SAFETY: the variable's name ends with a zero byte.
+    let asked = unsafe { !libc::getenv(c"SELVEDGE_SETTINGS".as_ptr()).is_null() };
+    if asked { run_tests as *mut c_void } else { main }
+}
+
+extern "C" fn run_tests() -> c_int {
+    let Some((settings, path)) = asked() else { return 2 };
+    let mut tests = registry().tests.clone();
+    if tests.is_empty() && !process::is_own_main(registry().main as *mut c_void) {
+        tests.push(Test { name: "main".into(), body: run_main, argument: std::ptr::null_mut() });
+    }
+    if let Some(wanted) = &settings.test {
+        tests.retain(|test| test.name == *wanted);
+    }
+    let mut report = Report::default();
+    match prepare(&settings) {
+        Err(error) => report.error = Some(error),
+        Ok(globals) => {
+            for test in &tests {
+                report.tests.push(explore(test, &settings, &globals));
+            }
+        }
+    }
+    if tests.is_empty() {
+        report.error = Some("the program has no test of that name, or none at all".into());
+    }
+    let text = serde_json::to_string(&report).unwrap_or_default();
+    if std::fs::write(&path, text).is_err() {
+        sys::complain("selvedge: the report could not be written\n");
+        sys::exit(2);
+    }
+    // Destructors of the program expect a `main` that ran.
+    sys::exit(0)
+}
+
+/// Threads that exist before the first run.
+const FIBERS: usize = 8;
+
+fn prepare(settings: &Settings) -> Result<Snapshot, String> {
+    switch::probe();
+    if !arena::map() {
+        return Err("the addresses of the controlled heap are taken".into());
+    }
+    let mut fibers: Vec<Fiber> = Vec::new();
+    if !fiber::provide(&mut fibers, FIBERS) {
+        return Err("the system allows no more threads".into());
+    }
+    process::install_handlers();
+    watchdog::watch();
+    control::install(Control {
+        current: 0,
+        fibers,
+        created: 0,
+        starting: None,
+        pending: Vec::new(),
+        spinning: 0,
+        under_way: false,
+        trace: Trace::new(),
+        details: Vec::new(),
+        strategy: Box::new(Dfs::new()),
+        fairness: Fairness::new(),
+        failure: None,
+        left: Left::Complete,
+        search: Context::default(),
+        settings: settings.clone(),
+        objects: Objects::default(),
+        races: Races::default(),
+        time: 0,
+    });
+    Ok(Snapshot::of_globals())
+}
+
+/// The strategies that a search goes through, one after the other.
+fn strategies(settings: &Settings) -> Result<Vec<Box<dyn Strategy>>, String> {
+    if let Some(text) = &settings.replay {
+        let schedule = schedule_from_text(text).map_err(|error| error.to_string())?;
+        return Ok(vec![Box::new(Replay::new(schedule))]);
+    }
+    let (seed, runs, depth) = (settings.seed, settings.runs_max, settings.depth);
+    Ok(match settings.search {
+        Search::Dfs => vec![Box::new(Dfs::new())],
+        Search::Dpor => vec![Box::new(Dpor::new())],
+        Search::Bounded => vec![Box::new(Bounded::new(settings.preemptions))],
+        Search::Random => vec![Box::new(Random::new(seed, 0, runs))],
+        Search::Pct => vec![Box::new(Pct::new(seed, 0, runs, depth, 200))],
+        Search::Portfolio => vec![Box::new(Bounded::new(settings.preemptions)), Box::new(Dpor::new())],
+    })
+}
+
+/// Everything as it was before the first run.
+fn renew(globals: &Snapshot) {
+    arena::reset();
+    globals.restore();
+    with(|control| {
+        for fiber in &control.fibers[..control.created] {
+            fiber.storage.restore();
+        }
+        control.created = 0;
+        control.current = 0;
+        control.starting = None;
+        control.pending.clear();
+        control.spinning = 0;
+        control.under_way = false;
+        control.trace.clear();
+        control.details.clear();
+        control.fairness.reset();
+        control.failure = None;
+        control.left = Left::Complete;
+        control.objects.reset();
+        control.races.reset();
+        control.time = 1_000_000_000;
+    });
+}
+
+fn end_of(left: Left) -> End {
+    match left {
+        Left::Complete => End::Complete,
+        Left::Stuck => End::Stuck,
+        Left::Truncated => End::Truncated,
+        Left::Failed => End::Failed,
+        Left::Stopped(stop) => End::Stopped(stop),
+    }
+}
+
+/// One run; how it ended.
+fn run_once(test: &Test, globals: &Snapshot) -> End {
+    renew(globals);
+    let created = with(|control| control.create(test.body, test.argument).is_ok());
+    debug_assert!(created, "the first fiber exists");
+    fiber::enter();
+    with(|control| end_of(control.left))
+}
+
+fn explore(test: &Test, settings: &Settings, globals: &Snapshot) -> TestReport {
+    let mut report = TestReport {
+        test: test.name.clone(),
+        runs: 0,
+        redundant: 0,
+        blocked: 0,
+        truncated: 0,
+        points: 0,
+        cpu_seconds: 0.0,
+        coverage: CoverageRecord::Partial,
+        bound: None,
+        findings: Vec::new(),
+    };
+    let (began, cpu) = (sys::now(), sys::cpu());
+    let Ok(phases) = strategies(settings) else { return report };
+    with(|control| control.settings = settings.clone());
+    for strategy in phases {
+        with(|control| control.strategy = strategy);
+        let coverage = search(test, settings, globals, began, &mut report);
+        report.redundant += with(|control| control.strategy.redundant());
+        report.coverage = coverage.map_or(CoverageRecord::Partial, CoverageRecord::from);
+        if let Some(Coverage::Preemptions(bound)) = coverage {
+            report.bound = Some(bound);
+        }
+        if !matches!(coverage, Some(Coverage::Preemptions(_))) || !report.findings.is_empty() {
+            break;
+        }
+    }
+    if settings.search == Search::Portfolio
+        && report.coverage == CoverageRecord::Partial
+        && let Some(bound) = report.bound
+    {
+        report.coverage = CoverageRecord::Preemptions(bound);
+    }
+    report.cpu_seconds = sys::cpu() - cpu;
+    renew(globals);
+    report
+}
+
+/// Runs until the strategy is done; `None` when something else ended it.
+fn search(test: &Test, settings: &Settings, globals: &Snapshot, began: f64, report: &mut TestReport) -> Option<Coverage> {
+    loop {
+        if let ControlFlow::Break(coverage) = with(|control| control.strategy.start()) {
+            return Some(coverage);
+        }
+        let out_of_time = report.runs % 16 == 0 && settings.time_max.is_some_and(|limit| sys::now() - began > limit);
+        if report.runs >= settings.runs_max || out_of_time {
+            return None;
+        }
+        let end = run_once(test, globals);
+        report.runs += 1;
+        report.blocked += u64::from(end == End::Stuck);
+        report.truncated += u64::from(end == End::Truncated);
+        let found = with(|control| {
+            report.points += control.trace.len() as u64;
+            let run = Run { trace: &control.trace, pending: &control.pending, end };
+            control.strategy.finish(&run);
+            finding::of_run(control, end, &report.test, report.runs)
+        });
+        if let Some(found) = found {
+            let same = report.findings.iter().any(|other| other.kind == found.kind && other.place == found.place);
+            if !same {
+                report.findings.push(found);
+            }
+            if !settings.keep_going || matches!(end, End::Stopped(Stop::Diverged(_))) {
+                return None;
+            }
+        }
+    }
+}
