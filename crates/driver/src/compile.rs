@@ -80,7 +80,8 @@ impl Compiler {
             Some((directory, name)) => (format!("{directory}/"), name),
             None => (String::new(), self.cc.as_str()),
         };
-        let name = if name.contains("clang") { name.replacen("clang", "clang++", 1) } else { name.replacen("gcc", "g++", 1) };
+        let name =
+            if name.contains("clang") { name.replacen("clang", "clang++", 1) } else { name.replacen("gcc", "g++", 1) };
         directory + &name
     }
 

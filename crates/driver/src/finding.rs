@@ -240,7 +240,10 @@ mod tests {
     #[test]
     fn other_files_are_refused() {
         let text = finding().to_json();
-        assert_eq!(Finding::from_json(&text.replace("\"version\": 1", "\"version\": 2")), Err(FindingError::OtherVersion(2)));
+        assert_eq!(
+            Finding::from_json(&text.replace("\"version\": 1", "\"version\": 2")),
+            Err(FindingError::OtherVersion(2))
+        );
         assert_eq!(Finding::from_json("{}"), Err(FindingError::OtherFormat("none".into())));
         let cut = &text[..text.len() / 2];
         assert!(matches!(Finding::from_json(cut), Err(FindingError::Malformed(_))));

@@ -51,7 +51,9 @@ pub enum RunError {
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RunError::Start(path, error) => write!(f, "the test program `{}` could not be started: {error}", path.display()),
+            RunError::Start(path, error) => {
+                write!(f, "the test program `{}` could not be started: {error}", path.display())
+            }
             RunError::Exchange(error) => write!(f, "a temporary file could not be made: {error}"),
             RunError::NoReport { status, output } => {
                 write!(f, "the test program ended without a report ({status})")?;

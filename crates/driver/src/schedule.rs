@@ -21,7 +21,10 @@ impl fmt::Display for ScheduleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ScheduleError::Word(word) => {
-                write!(f, "expected a thread number, `thread*times` or `p` and a number in the schedule, found `{word}`")
+                write!(
+                    f,
+                    "expected a thread number, `thread*times` or `p` and a number in the schedule, found `{word}`"
+                )
             }
             ScheduleError::TooLong => write!(f, "expected a schedule of at most {STEPS_MAX} steps"),
         }

@@ -51,6 +51,9 @@ pub struct Detail {
     pub new: Option<u64>,
 }
 
+/// So many steps of one thread are enough while others could go.
+const IN_A_ROW_MAX: u32 = 500;
+
 /// Everything.
 pub struct Control {
     /// The fiber that runs.
@@ -63,6 +66,8 @@ pub struct Control {
     pub starting: Option<usize>,
     /// What every thread would do next.
     pub pending: Vec<Pending>,
+    /// How many steps the same thread has made one after the other.
+    pub in_a_row: u32,
     /// The threads that go round loops without effect, one bit each.
     pub spinning: u64,
     /// Whether the current fiber was chosen and has not yet recorded its step.
@@ -244,8 +249,16 @@ impl Control {
         enabled
     }
 
-    /// Records that the current thread made its step. Its accesses are in the trace already.
+    /// Records that the current thread made its step. Its accesses are in the trace already. One that has gone on for very
+    /// long gives way to the others, as if it had yielded: whatever it waits for, they may be what it waits for.
     pub fn step_done(&mut self, created: Option<Thread>, yielded: bool, detail: Detail) {
+        let again = self.trace.steps().last().is_some_and(|step| step.thread.index() == self.current);
+        self.in_a_row = if again { self.in_a_row + 1 } else { 0 };
+        let tired = self.in_a_row >= IN_A_ROW_MAX;
+        if tired {
+            self.in_a_row = 0;
+        }
+        let yielded = yielded || tired;
         self.trace.step_done(Thread(self.current as u8), created, yielded);
         self.details.push(detail);
         self.under_way = false;

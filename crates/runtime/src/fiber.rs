@@ -168,8 +168,7 @@ fn stack_bottom() -> u64 {
 
 /// Makes one more sleeper. `None` when the system has no more threads.
 fn bear() -> Option<Fiber> {
-    let mut birth =
-        Birth { ready: AtomicU32::new(0), fs: 0, top: 0, bottom: 0, storage: Snapshot::default() };
+    let mut birth = Birth { ready: AtomicU32::new(0), fs: 0, top: 0, bottom: 0, storage: Snapshot::default() };
     let mut id: libc::pthread_t = 0;
     // SAFETY: `birth` outlives the wait below; the attributes are initialised before use.
     let made = unsafe {

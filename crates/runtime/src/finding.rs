@@ -20,7 +20,9 @@ pub fn of_run(control: &Control, end: End, test: &str, run: u64) -> Option<Findi
         },
         End::Stopped(Stop::Diverged(step)) => Failure {
             kind: FindingKind::Nondeterminism,
-            message: format!("the same schedule did something else at step {step}: the test depends on something not controlled"),
+            message: format!(
+                "the same schedule did something else at step {step}: the test depends on something not controlled"
+            ),
             pc: 0,
         },
     };

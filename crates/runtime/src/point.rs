@@ -1,18 +1,30 @@
 //! Steps: a thread arrives, waits to be chosen, does it, and records what it did.
 
+use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Kind, Thread};
 
 use crate::control::{Control, Detail, with};
-use crate::fiber::{Wants, follow};
+use crate::fiber::{Wants, fail, follow};
+
+/// Strategies decide on the stack of the thread that stops; a thread that leaves them less room is as good as at the end of its own.
+const ROOM: u64 = 64 << 10;
 
 /// The current thread is at a step. Comes back when it may make it, and then must record it.
 #[inline]
 pub fn arrive(access: Access, wants: Wants, pc: u64) {
+    let here = 0u8;
     let (from, next) = with(|control| {
-        control.fiber().pc = pc;
-        (control.current, control.arrive(access, wants))
+        let fiber = control.fiber();
+        fiber.pc = pc;
+        if (&raw const here as u64) < fiber.bottom + ROOM {
+            return (control.current, None);
+        }
+        (control.current, Some(control.arrive(access, wants)))
     });
-    follow(from, next);
+    match next {
+        Some(next) => follow(from, next),
+        None => fail(FindingKind::Crash, "stack overflow".into(), pc),
+    }
 }
 
 /// Records a step with one access.

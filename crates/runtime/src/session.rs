@@ -58,7 +58,8 @@ pub struct Registration {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn selvedge_register(registration: *const Registration) {
     // SAFETY: a static object of the program with a static name.
-    let (name, body) = unsafe { (CStr::from_ptr((*registration).name).to_string_lossy().into_owned(), (*registration).body) };
+    let (name, body) =
+        unsafe { (CStr::from_ptr((*registration).name).to_string_lossy().into_owned(), (*registration).body) };
     registry().tests.push(Test { name, body: run_registered, argument: body as *mut c_void });
 }
 
@@ -101,7 +102,38 @@ pub fn take_over(main: *mut c_void) -> *mut c_void {
     // The environment is not set up yet for `std::env`; libc's `environ` is, by the linker.
     // SAFETY: the variable's name ends with a zero byte.
     let asked = unsafe { !libc::getenv(c"SELVEDGE_SETTINGS".as_ptr()).is_null() };
-    if asked { run_tests as *mut c_void } else { main }
+    if !asked {
+        return main;
+    }
+    fix_addresses();
+    run_tests as *mut c_void
+}
+
+/// Starts the program over at addresses that are the same every time, unless it is at such addresses already, or the
+/// system does not allow it (findings then hold addresses that differ from run to run of the tool).
+fn fix_addresses() {
+    const QUERY: usize = 0xffff_ffff;
+    // SAFETY: asks for and sets a flag of this process; `exec` with the arguments that it was started with.
+    unsafe {
+        let flags = sys::call(libc::SYS_personality, [QUERY, 0, 0, 0, 0, 0]);
+        let fixed = libc::ADDR_NO_RANDOMIZE as usize;
+        if flags < 0 || flags as usize & fixed != 0 {
+            return;
+        }
+        sys::call(libc::SYS_personality, [flags as usize | fixed, 0, 0, 0, 0, 0]);
+        if sys::call(libc::SYS_personality, [QUERY, 0, 0, 0, 0, 0]) as usize & fixed == 0 {
+            return;
+        }
+        let Ok(line) = std::fs::read("/proc/self/cmdline") else { return };
+        let mut words: Vec<*const u8> = line.split_inclusive(|&byte| byte == 0).map(|word| word.as_ptr()).collect();
+        words.push(std::ptr::null());
+        let path = c"/proc/self/exe".as_ptr() as usize;
+        sys::call(libc::SYS_execve, [path, words.as_ptr() as usize, environ as usize, 0, 0, 0]);
+    }
+}
+
+unsafe extern "C" {
+    static environ: *const *const c_char;
 }
 
 extern "C" fn run_tests() -> c_int {
@@ -154,6 +186,7 @@ fn prepare(settings: &Settings) -> Result<Snapshot, String> {
         created: 0,
         starting: None,
         pending: Vec::new(),
+        in_a_row: 0,
         spinning: 0,
         under_way: false,
         trace: Trace::new(),
@@ -200,6 +233,7 @@ fn renew(globals: &Snapshot) {
         control.current = 0;
         control.starting = None;
         control.pending.clear();
+        control.in_a_row = 0;
         control.spinning = 0;
         control.under_way = false;
         control.trace.clear();
@@ -272,7 +306,13 @@ fn explore(test: &Test, settings: &Settings, globals: &Snapshot) -> TestReport {
 }
 
 /// Runs until the strategy is done; `None` when something else ended it.
-fn search(test: &Test, settings: &Settings, globals: &Snapshot, began: f64, report: &mut TestReport) -> Option<Coverage> {
+fn search(
+    test: &Test,
+    settings: &Settings,
+    globals: &Snapshot,
+    began: f64,
+    report: &mut TestReport,
+) -> Option<Coverage> {
     loop {
         if let ControlFlow::Break(coverage) = with(|control| control.strategy.start()) {
             return Some(coverage);

@@ -155,7 +155,7 @@ impl Past {
                 let at = (0..=from).rev().filter(on).find(|&at| open(at) || self.events[at].thread == event.thread)?;
                 (self.touching(at, access)?.kind != Kind::Write).then_some(at)
             }
-            Kind::Read => self.changed_before(event, from).then_some(from),
+            Kind::Read | Kind::Write | Kind::Update => self.changed_before(event, from).then_some(from),
             _ => None,
         }
     }

@@ -21,67 +21,66 @@ struct Atomic {
     access: Access,
     pc: u64,
     order: c_int,
+    /// Whether it waited for a change of what its loop reads.
+    waited: bool,
 }
 
 /// Waits for the turn of an access.
 #[inline]
-fn arrive(access: Access, order: c_int) -> Atomic {
+fn arrive(mut access: Access, order: c_int) -> Atomic {
     let pc = site::pc();
-    let spins = with(|control| {
-        if !control.settings.spins {
-            return false;
-        }
+    let waited = with(|control| {
+        let spins = control.settings.spins;
         let fiber = control.fiber();
         let top = fiber.top;
-        fiber.spin.arrives(pc, site::registers(), top)
+        spins && fiber.spin.arrives(pc, site::registers(), top)
     });
-    if spins {
-        wait_for_change(pc);
+    let mut wants = Wants::Nothing;
+    if waited {
+        access.waits = true;
+        wants = Wants::Change;
+        expect_change();
     }
-    point::arrive(access, Wants::Nothing, pc);
+    point::arrive(access, wants, pc);
     let write = access.kind != Kind::Read;
     arena::check(access.object as usize, access.size as usize, write && access.condition == Condition::Always, pc);
-    Atomic { access, pc, order }
+    Atomic { access, pc, order, waited }
 }
 
 /// The thread went round a loop without effect: it goes on when something that it read has changed.
 #[cold]
-fn wait_for_change(pc: u64) {
-    let first = with(|control| {
+fn expect_change() {
+    with(|control| {
         control.spinning |= 1 << control.current;
         let fiber = control.fiber();
         fiber.woken = fiber.spin.sees_change();
-        fiber.spin.awaited[0]
     });
-    point::arrive(first, Wants::Change, pc);
-    with(|control| {
-        control.spinning &= !(1 << control.current);
-        let awaited = std::mem::take(&mut control.fiber().spin.awaited);
-        for &access in &awaited {
-            control.trace.access(access);
-        }
-        control.fiber().spin.awaited = awaited;
-        point::finish(control, None, false, None);
-    });
+}
+
+/// The thread goes on: what it waited for belongs to its step.
+#[cold]
+fn saw_change(control: &mut Control) {
+    control.spinning &= !(1 << control.current);
+    let awaited = std::mem::take(&mut control.fiber().spin.awaited);
+    awaited.iter().for_each(|&access| control.trace.access(access));
+    control.fiber().spin.awaited = awaited;
 }
 
 impl Atomic {
     /// Records the access as it came out.
     #[inline]
     fn done(self, kind: Kind, old: u64, new: u64) {
-        let Atomic { mut access, pc, order } = self;
+        let Atomic { mut access, pc, order, waited } = self;
         access.kind = kind;
         access.old = old;
         access.changed = kind != Kind::Read && old != new;
-        let touch = Touch {
-            address: access.object,
-            size: u64::from(access.size),
-            write: kind != Kind::Read,
-            atomic: true,
-            pc,
-        };
+        let touch =
+            Touch { address: access.object, size: u64::from(access.size), write: kind != Kind::Read, atomic: true, pc };
         let conflict = with(|control| {
             control.trace.access(access);
+            if waited {
+                saw_change(control);
+            }
             point::finish(control, None, false, Some(new));
             noted(control, &access);
             if !control.settings.races {
@@ -122,7 +121,13 @@ fn noted(control: &mut Control, access: &Access) {
 struct AtomicU128(std::cell::UnsafeCell<u128>);
 
 impl AtomicU128 {
-    fn compare_exchange(&self, expected: u128, new: u128, _: std::sync::atomic::Ordering, _: std::sync::atomic::Ordering) -> Result<u128, u128> {
+    fn compare_exchange(
+        &self,
+        expected: u128,
+        new: u128,
+        _: std::sync::atomic::Ordering,
+        _: std::sync::atomic::Ordering,
+    ) -> Result<u128, u128> {
         let (mut low, mut high) = (expected as u64, (expected >> 64) as u64);
         // SAFETY: the cell is aligned to sixteen bytes, as the instruction wants; `rbx` is put back.
         unsafe {

@@ -12,11 +12,12 @@ use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
 
 use selvedge_driver::{FindingKind, Reuse};
-use selvedge_explore::Pick;
+use selvedge_explore::{Access, Kind, Pick};
 
 use crate::control::{active, with};
 use crate::fiber::{Wants, fail};
 use crate::heap::{__libc_calloc, __libc_free, __libc_malloc, __libc_memalign, __libc_realloc};
+use crate::race::{Conflict, Touch};
 use crate::{point, site, sys};
 
 const BASE: usize = 0x6000_0000_0000;
@@ -27,6 +28,12 @@ const SHADOW: usize = 0x6100_0000_0000;
 const UNIT: usize = 16;
 /// Blocks of up to this many units are kept in lists by size.
 const CLASSES: usize = 128;
+
+/// How much of a block is looked at when it is freed.
+const TOUCHED_MAX: usize = 4096;
+
+/// What new memory holds.
+const JUNK: u8 = 0xbe;
 
 const IN_USE: u8 = 1;
 const FREED: u8 = 2;
@@ -173,6 +180,9 @@ fn allocate(size: usize, align: usize) -> *mut c_void {
                 return std::ptr::null_mut();
             }
             part.used = block + rounded - base;
+            // What an earlier run left there must not be seen.
+            // SAFETY: the block lies inside the arena.
+            unsafe { std::ptr::write_bytes(block as *mut u8, JUNK, rounded) };
             block
         }
     };
@@ -203,7 +213,27 @@ fn release(block: usize, pc: u64) {
     let units = unsafe { *((block - UNIT) as *const usize) } / UNIT;
     // SAFETY: the shadow of the block.
     unsafe { std::ptr::write_bytes(shadow(block), FREED, units) };
-    with(|control| control.fiber().spin.effect());
+    let touch = Touch {
+        address: block as u64,
+        size: size_of_block(block).min(TOUCHED_MAX) as u64,
+        write: true,
+        atomic: false,
+        pc,
+    };
+    let conflict = with(|control| {
+        control.fiber().spin.effect();
+        // The block's end follows from the thread's last step without a decision in between, and conflicts with every access to it.
+        control.trace.amend(Access::new(block as u64, (units * UNIT) as u32, Kind::Write));
+        let current = control.current;
+        if control.settings.races { control.races.touch(current, touch) } else { None }
+    });
+    if let Some(Conflict { thread, pc: other, write, .. }) = conflict {
+        let verb = if write { "write" } else { "read" };
+        let message = format!(
+            "free of memory (heap+{offset:#x}) and a {verb} of it by T{thread} at {other:#x}, and nothing orders them"
+        );
+        fail(FindingKind::UseAfterFree, message, pc);
+    }
     if units <= CLASSES {
         part().1.free[units].push_back(block);
     }

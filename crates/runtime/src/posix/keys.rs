@@ -62,7 +62,11 @@ pub unsafe extern "C" fn pthread_getspecific(key: u32) -> *mut c_void {
 
 /// Registers the destructor of a `thread_local` object of C++ or Rust.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __cxa_thread_atexit_impl(destructor: Destructor, object: *mut c_void, module: *mut c_void) -> c_int {
+pub unsafe extern "C" fn __cxa_thread_atexit_impl(
+    destructor: Destructor,
+    object: *mut c_void,
+    module: *mut c_void,
+) -> c_int {
     if !active() {
         // SAFETY: the caller's request.
         return unsafe { real::__cxa_thread_atexit_impl()(destructor, object, module) };

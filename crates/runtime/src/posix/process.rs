@@ -27,7 +27,12 @@ fn text(string: *const c_char) -> String {
     unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
 }
 
-unsafe extern "C" fn assert_fail_at(expression: *const c_char, file: *const c_char, line: u32, function: *const c_char) -> ! {
+unsafe extern "C" fn assert_fail_at(
+    expression: *const c_char,
+    file: *const c_char,
+    line: u32,
+    function: *const c_char,
+) -> ! {
     let pc = site::pc();
     let message = format!("assertion `{}` failed at {}:{line} in {}", text(expression), text(file), text(function));
     if active() {

@@ -82,7 +82,11 @@ fn unlock(lock: usize, pc: u64) -> c_int {
     let state = with(|control| control.objects.rwlocks.get(&lock).cloned().unwrap_or_default());
     let write = state.writer == Some(current);
     if !write && !state.readers.contains(&current) {
-        fail(FindingKind::Misuse, format!("T{current} unlocks a lock for readers and writers that it does not hold"), pc);
+        fail(
+            FindingKind::Misuse,
+            format!("T{current} unlocks a lock for readers and writers that it does not hold"),
+            pc,
+        );
     }
     let kind = if write { Kind::Release } else { Kind::ReleaseShared };
     let mut access = Access::new(objects::lock(lock), 1, kind);

@@ -84,7 +84,13 @@ pub fn join(id: libc::pthread_t, pc: u64) -> Result<*mut c_void, c_int> {
     let thread = find(id).ok_or(libc::ESRCH)?;
     let usable = with(|control| {
         let fiber = &control.fibers[thread];
-        if thread == control.current { Err(libc::EDEADLK) } else if fiber.detached || fiber.joined { Err(libc::EINVAL) } else { Ok(()) }
+        if thread == control.current {
+            Err(libc::EDEADLK)
+        } else if fiber.detached || fiber.joined {
+            Err(libc::EINVAL)
+        } else {
+            Ok(())
+        }
     });
     usable?;
     let access = Access::new(ended(thread), 1, Kind::Await).waiting();

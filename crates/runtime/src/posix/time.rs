@@ -73,7 +73,12 @@ unsafe extern "C" fn nanosleep_at(time: *mut libc::timespec, rest: *mut c_void) 
     0
 }
 
-unsafe extern "C" fn clock_nanosleep_at(clock: c_int, flags: c_int, time: *mut libc::timespec, rest: *mut c_void) -> c_int {
+unsafe extern "C" fn clock_nanosleep_at(
+    clock: c_int,
+    flags: c_int,
+    time: *mut libc::timespec,
+    rest: *mut c_void,
+) -> c_int {
     if !active() {
         // SAFETY: the caller's request.
         return unsafe { real::clock_nanosleep()(clock, flags, time.cast(), rest) };

@@ -1,0 +1,6 @@
+//! Real programs, compiled by the system's compiler, under the runtime.
+
+mod build;
+mod corpus;
+mod known;
+mod replay;
