@@ -72,9 +72,9 @@ impl fmt::Display for FindingKind {
 /// A place in the code: an offset into a file that was loaded. Source lines come from its debug information, later and outside.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Place {
-    /// The file, as the dynamic linker names it; empty for the program itself.
+    /// The file that it lies in.
     pub module: String,
-    /// The address that the call returns to, less the module's base.
+    /// The address that the call returns to, as the file numbers its own addresses.
     pub offset: u64,
 }
 

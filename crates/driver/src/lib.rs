@@ -9,6 +9,8 @@ mod report;
 mod run;
 mod schedule;
 mod settings;
+#[cfg(feature = "source")]
+mod source;
 
 pub use compile::{CompileError, Compiler, Source, compile};
 pub use finding::{Finding, FindingError, FindingKind, Place, StepRecord, ThreadRecord, Waits};
@@ -16,3 +18,5 @@ pub use report::{CoverageRecord, Report, TestReport};
 pub use run::{Program, REPORT_VARIABLE, RunError, SETTINGS_VARIABLE, Session, run};
 pub use schedule::{ScheduleError, schedule_from_text, schedule_to_text};
 pub use settings::{Reuse, Search, Settings};
+#[cfg(feature = "source")]
+pub use source::{Line, Lines};

@@ -182,18 +182,38 @@ fn threads(control: &Control) -> Vec<ThreadRecord> {
     (0..control.created).map(record).collect()
 }
 
+/// A module that an address is looked for in.
+struct Wanted {
+    pc: u64,
+    place: Option<Place>,
+}
+
+unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, wanted: *mut std::ffi::c_void) -> std::ffi::c_int {
+    // SAFETY: the linker's description of a module, and what `place` passed.
+    let (info, wanted) = unsafe { (&*info, &mut *wanted.cast::<Wanted>()) };
+    // SAFETY: the module's program headers.
+    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    let offset = wanted.pc.wrapping_sub(info.dlpi_addr);
+    let inside = |header: &libc::Elf64_Phdr| {
+        header.p_type == libc::PT_LOAD && offset.wrapping_sub(header.p_vaddr) < header.p_memsz
+    };
+    if !headers.iter().any(inside) {
+        return 0;
+    }
+    // SAFETY: a string that the linker keeps.
+    let name = unsafe { std::ffi::CStr::from_ptr(info.dlpi_name) }.to_string_lossy().into_owned();
+    let own = || std::fs::read_link("/proc/self/exe").map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+    wanted.place = Some(Place { module: if name.is_empty() { own() } else { name }, offset });
+    1
+}
+
 /// Where an address lies.
 fn place(pc: u64) -> Option<Place> {
     if pc == 0 {
         return None;
     }
-    // SAFETY: asks the linker about an address; it fills in what it knows.
-    unsafe {
-        let mut info: libc::Dl_info = std::mem::zeroed();
-        if libc::dladdr(pc as *const _, &mut info) == 0 || info.dli_fname.is_null() {
-            return None;
-        }
-        let module = std::ffi::CStr::from_ptr(info.dli_fname).to_string_lossy().into_owned();
-        Some(Place { module, offset: pc - info.dli_fbase as u64 })
-    }
+    let mut wanted = Wanted { pc, place: None };
+    // SAFETY: the callback gets what it expects.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut wanted).cast()) };
+    wanted.place
 }

@@ -89,11 +89,12 @@ impl Dpor {
     fn again(&self, at: &ChoicePoint<'_>) -> Decision {
         let depth = at.trace.len();
         let thread = self.nodes[depth].thread;
-        if depth > 0
-            && depth <= self.fresh
-            && self.past.event(depth - 1).accesses.as_slice() != at.trace.accesses(depth - 1)
-        {
-            return Decision::Stop(Stop::Diverged(depth - 1));
+        if depth > 0 && depth <= self.fresh {
+            let (before, now) = (self.past.event(depth - 1).accesses.as_slice(), at.trace.accesses(depth - 1));
+            // The first access is what the step is; others follow from it.
+            if before.first() != now.first() {
+                return Decision::Stop(Stop::Diverged(depth - 1));
+            }
         }
         match at.pending_of(thread) {
             Some(pending) if pending.is_enabled() => Decision::Run(thread),

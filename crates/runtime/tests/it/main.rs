@@ -4,3 +4,4 @@ mod build;
 mod corpus;
 mod known;
 mod replay;
+mod source;
