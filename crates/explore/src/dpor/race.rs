@@ -6,7 +6,7 @@
 //! acquisition of whoever released it). This is the treatment of blocking of the journal version of optimal DPOR
 //! (Abdulla et al., JACM 64(4), 2017, section 10), made to fit counted and shared locks.
 
-use crate::access::{Access, Kind, Thread, dependent};
+use crate::access::{Access, Condition, Kind, Thread, dependent};
 
 use super::event::{Accesses, Event};
 
@@ -155,7 +155,10 @@ impl Past {
                 let at = (0..=from).rev().filter(on).find(|&at| open(at) || self.events[at].thread == event.thread)?;
                 (self.touching(at, access)?.kind != Kind::Write).then_some(at)
             }
-            Kind::Read | Kind::Write | Kind::Update => self.changed_before(event, from).then_some(from),
+            Kind::Read | Kind::Write | Kind::Update => match access.condition {
+                Condition::Equals(value) => self.last_found(event, access, value, from),
+                _ => self.changed_before(event, from).then_some(from),
+            },
             _ => None,
         }
     }
@@ -171,6 +174,13 @@ impl Past {
             matches!(kind, Some(Kind::Acquire | Kind::AcquireShared | Kind::Update))
                 && owner.is_none_or(|owner| owner == self.events[at].thread)
         })
+    }
+
+    /// The last write, up to `from`, that found the value which the access needs to find.
+    fn last_found(&self, event: &Event, access: &Access, value: u64, from: usize) -> Option<usize> {
+        let written = |at: &usize| self.touching(*at, access).is_some_and(|other| !other.is_read());
+        let found = |at: usize| self.touching(at, access).is_some_and(|other| other.old == value);
+        (0..=from).rev().filter(written).find(|&at| found(at) || self.events[at].thread == event.thread)
     }
 
     fn touching(&self, at: usize, access: &Access) -> Option<&Access> {

@@ -62,6 +62,7 @@ pub struct Seen {
     pub classes: BTreeMap<Class, u64>,
     pub outcomes: BTreeSet<Outcome>,
     pub runs: u64,
+    pub complete: u64,
     pub redundant: u64,
     pub coverage: Option<Coverage>,
 }
@@ -71,6 +72,7 @@ pub fn see(program: &Program, strategy: &mut dyn Strategy, runs_max: u64) -> See
     let (coverage, runs) = explore(program, strategy, runs_max, |outcome, trace, _| {
         *seen.classes.entry(class(trace)).or_default() += 1;
         seen.outcomes.insert(outcome.clone());
+        seen.complete += u64::from(!outcome.stuck && !outcome.truncated);
     });
     seen.coverage = coverage;
     seen.runs = runs;

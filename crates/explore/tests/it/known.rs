@@ -1,9 +1,11 @@
 //! Programs whose number of classes is known from elsewhere (GenMC without its loop transformations).
 
+use std::collections::BTreeSet;
+
 use selvedge_explore::{Coverage, Dpor};
 
-use crate::brute::see;
-use crate::machine::{Addr, Op, Program, Val};
+use crate::brute::{Seen, see};
+use crate::machine::{Addr, Op, Outcome, Program, Val};
 
 const HEAD: Addr = Addr::Var(0);
 const TAIL: Addr = Addr::Var(1);
@@ -85,4 +87,27 @@ fn michael_scott_two_threads() {
     program.memory[0] = 3;
     program.memory[1] = 3;
     check(&program, 222);
+}
+
+/// The same stack, with pops that wait where they would only try again: what a search needs that recognises such loops.
+#[test]
+fn treiber_without_failed_pops() {
+    for (threads, runs, complete) in [(2, 24, 16), (3, 4482, 2250)] {
+        let all = see(&stack(threads), &mut Dpor::new(), u64::MAX);
+        let mut program = stack(threads);
+        for ops in &mut program.threads {
+            ops[8] = Op::CasOrWait(HEAD, Val::R(0), Val::R(3));
+            ops[9] = Op::Set(1, Val::C(1));
+        }
+        let seen = see(&program, &mut Dpor::new(), u64::MAX);
+        assert_eq!((seen.runs, seen.redundant, seen.complete), (runs, 0, complete));
+        assert_eq!(seen.classes.len() as u64, runs);
+        // What was popped, and what is left; the other registers are dead.
+        let result = |outcome: &Outcome| {
+            let popped: Vec<i64> = outcome.registers.iter().map(|registers| registers[0]).collect();
+            (!outcome.stuck).then(|| (outcome.memory.clone(), popped))
+        };
+        let results = |seen: &Seen| seen.outcomes.iter().filter_map(result).collect::<BTreeSet<_>>();
+        assert_eq!(results(&seen), results(&all), "no outcome is lost");
+    }
 }

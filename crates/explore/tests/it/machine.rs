@@ -29,6 +29,8 @@ pub enum Op {
     Add(usize, Addr, Val),
     /// The register gets 1 when it succeeded, else 0.
     Cas(usize, Addr, Val, Val),
+    /// A compare and exchange that waits until it would succeed, as in a loop that only tries again.
+    CasOrWait(Addr, Val, Val),
     /// Plain accesses: no step.
     Peek(usize, Addr),
     Poke(Addr, Val),
@@ -234,6 +236,10 @@ impl<'a> Machine<'a> {
             Op::Cas(_, addr, expected, _) => {
                 of(addr, Kind::Update).if_found(Condition::Equals(self.value(thread, expected) as u64))
             }
+            Op::CasOrWait(addr, expected, _) => {
+                let condition = Condition::Equals(self.value(thread, expected) as u64);
+                of(addr, Kind::Update).if_found(condition).waiting()
+            }
             Op::Lock(l) => lock(l, Kind::Acquire).waiting(),
             Op::LockShared(l) => lock(l, Kind::AcquireShared).waiting(),
             Op::Unlock(l) => lock(l, Kind::Release),
@@ -285,6 +291,7 @@ impl<'a> Machine<'a> {
             Op::LockShared(l) => !matches!(self.locks[l], Hold::By(_)),
             Op::Take(s) => self.semaphores[s] > 0,
             Op::Join(other) => self.ended(other),
+            Op::CasOrWait(addr, expected, _) => self.memory[self.variable(t, addr)] == self.value(t, expected),
             Op::Changed(..) => thread.changed != Some(false),
             _ => true,
         };
@@ -308,7 +315,9 @@ impl<'a> Machine<'a> {
         let op = self.op(t).expect("the thread has not ended");
         let mut created = None;
         match op {
-            Op::Load(..) | Op::Store(..) | Op::Add(..) | Op::Cas(..) | Op::Changed(..) => self.touch(t, op, access),
+            Op::Load(..) | Op::Store(..) | Op::Add(..) | Op::Cas(..) | Op::CasOrWait(..) | Op::Changed(..) => {
+                self.touch(t, op, access)
+            }
             Op::Spawn(other) => {
                 self.threads[other].born = true;
                 created = Some(Thread(other as u8));
@@ -360,6 +369,7 @@ impl<'a> Machine<'a> {
                 self.threads[t].changed = Some(false);
             }
             Op::Store(_, value) => self.memory[variable] = self.value(t, value),
+            Op::CasOrWait(_, _, new) => self.memory[variable] = self.value(t, new),
             Op::Add(register, _, value) => {
                 self.memory[variable] += self.value(t, value);
                 self.threads[t].registers[register] = old;
