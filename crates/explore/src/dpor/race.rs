@@ -176,11 +176,11 @@ impl Past {
         })
     }
 
-    /// The last write, up to `from`, that found the value which the access needs to find.
+    /// The last event, up to `from`, that found the value which the access needs to find.
     fn last_found(&self, event: &Event, access: &Access, value: u64, from: usize) -> Option<usize> {
-        let written = |at: &usize| self.touching(*at, access).is_some_and(|other| !other.is_read());
+        let on = |at: &usize| self.touching(*at, access).is_some();
         let found = |at: usize| self.touching(at, access).is_some_and(|other| other.old == value);
-        (0..=from).rev().filter(written).find(|&at| found(at) || self.events[at].thread == event.thread)
+        (0..=from).rev().filter(on).find(|&at| found(at) || self.events[at].thread == event.thread)
     }
 
     fn touching(&self, at: usize, access: &Access) -> Option<&Access> {

@@ -92,7 +92,7 @@ fn michael_scott_two_threads() {
 /// The same stack, with pops that wait where they would only try again: what a search needs that recognises such loops.
 #[test]
 fn treiber_without_failed_pops() {
-    for (threads, runs, complete) in [(2, 24, 16), (3, 4482, 2250)] {
+    for (threads, runs, complete) in [(2, 30, 22), (3, 8268, 4812)] {
         let all = see(&stack(threads), &mut Dpor::new(), u64::MAX);
         let mut program = stack(threads);
         for ops in &mut program.threads {

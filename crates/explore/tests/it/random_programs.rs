@@ -183,6 +183,21 @@ fn spinning_until_a_change() {
     });
 }
 
+#[test]
+fn exchanges_that_wait() {
+    check(1500, 1000, |maker| {
+        let threads = (0..2 + maker.below(2)).map(|_| {
+            let mut ops = maker.memory_thread(2, 2);
+            let expected = if maker.below(2) == 0 { Val::C(maker.below(3) as i64) } else { Val::R(0) };
+            let exchange = Op::CasOrWait(Addr::Var(maker.below(2)), expected, Val::C(maker.below(3) as i64));
+            ops.insert(maker.below(3).min(ops.len()), exchange);
+            ops
+        });
+        let threads = threads.collect();
+        Program::new(threads, 2)
+    });
+}
+
 /// Picks may cost runs that are given up, but never a class.
 #[test]
 fn picks() {
