@@ -7,6 +7,7 @@ mod compile;
 mod finding;
 mod report;
 mod run;
+pub mod rust;
 mod schedule;
 mod settings;
 #[cfg(feature = "source")]
@@ -15,7 +16,7 @@ mod source;
 pub use compile::{CompileError, Compiler, Source, compile};
 pub use finding::{Finding, FindingError, FindingKind, Place, StepRecord, ThreadRecord, Waits};
 pub use report::{CoverageRecord, Report, TestReport};
-pub use run::{Program, REPORT_VARIABLE, RunError, SETTINGS_VARIABLE, Session, run};
+pub use run::{DIRECTORY_VARIABLE, Program, REPORT_VARIABLE, RunError, SETTINGS_VARIABLE, Session, run};
 pub use schedule::{ScheduleError, schedule_from_text, schedule_to_text};
 pub use settings::{Reuse, Search, Settings};
 #[cfg(feature = "source")]

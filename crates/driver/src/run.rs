@@ -71,6 +71,9 @@ pub const SETTINGS_VARIABLE: &str = "SELVEDGE_SETTINGS";
 /// The environment variable that carries the path of the report.
 pub const REPORT_VARIABLE: &str = "SELVEDGE_REPORT";
 
+/// The environment variable that tells a program which runs its tests itself that it is under control.
+pub const DIRECTORY_VARIABLE: &str = "SELVEDGE_REPORT_DIRECTORY";
+
 /// Runs the program with these settings; `directory` takes the report.
 pub fn run(program: &Program, settings: &Settings, directory: &Path) -> Result<Session, RunError> {
     let report_path = directory.join("report.json");

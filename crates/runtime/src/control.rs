@@ -138,6 +138,12 @@ pub fn with<R>(f: impl FnOnce(&mut Control) -> R) -> R {
     f(control.as_mut().expect("the search is set up before anything is controlled"))
 }
 
+/// Whether there is a state.
+pub fn is_installed() -> bool {
+    // SAFETY: as in `with`.
+    unsafe { (*CONTROL.0.get()).is_some() }
+}
+
 /// What to do after a decision.
 #[derive(Clone, Copy, Debug)]
 pub enum Next {

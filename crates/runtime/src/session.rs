@@ -84,11 +84,11 @@ unsafe extern "C" fn run_main(_: *mut c_void) -> *mut c_void {
     std::ptr::null_mut()
 }
 
-fn asked() -> Option<(Settings, String)> {
-    let settings = std::env::var(selvedge_driver::SETTINGS_VARIABLE).ok()?;
-    let report = std::env::var(selvedge_driver::REPORT_VARIABLE).ok()?;
-    match serde_json::from_str(&settings) {
-        Ok(settings) => Some((settings, report)),
+/// What the driver asks for; the defaults when it says nothing.
+fn settings() -> Settings {
+    let Ok(text) = std::env::var(selvedge_driver::SETTINGS_VARIABLE) else { return Settings::default() };
+    match serde_json::from_str(&text) {
+        Ok(settings) => settings,
         Err(error) => {
             sys::complain(&format!("selvedge: the settings could not be read: {error}\n"));
             sys::exit(2)
@@ -100,13 +100,13 @@ fn asked() -> Option<(Settings, String)> {
 pub fn take_over(main: *mut c_void) -> *mut c_void {
     registry().main = main as usize;
     // The environment is not set up yet for `std::env`; libc's `environ` is, by the linker.
-    // SAFETY: the variable's name ends with a zero byte.
-    let asked = unsafe { !libc::getenv(c"SELVEDGE_SETTINGS".as_ptr()).is_null() };
-    if !asked {
-        return main;
+    // SAFETY: the variables' names end with a zero byte.
+    let set = |name: &CStr| unsafe { !libc::getenv(name.as_ptr()).is_null() };
+    let (takes_over, hosted) = (set(c"SELVEDGE_REPORT"), set(c"SELVEDGE_REPORT_DIRECTORY"));
+    if takes_over || hosted {
+        fix_addresses();
     }
-    fix_addresses();
-    run_tests as *mut c_void
+    if takes_over { run_tests as *mut c_void } else { main }
 }
 
 /// Starts the program over at addresses that are the same every time, unless it is at such addresses already, or the
@@ -137,7 +137,8 @@ unsafe extern "C" {
 }
 
 extern "C" fn run_tests() -> c_int {
-    let Some((settings, path)) = asked() else { return 2 };
+    let Ok(path) = std::env::var(selvedge_driver::REPORT_VARIABLE) else { return 2 };
+    let settings = settings();
     let mut tests = registry().tests.clone();
     if tests.is_empty() && !process::is_own_main(registry().main as *mut c_void) {
         tests.push(Test { name: "main".into(), body: run_main, argument: std::ptr::null_mut() });
@@ -148,11 +149,7 @@ extern "C" fn run_tests() -> c_int {
     let mut report = Report::default();
     match prepare(&settings) {
         Err(error) => report.error = Some(error),
-        Ok(globals) => {
-            for test in &tests {
-                report.tests.push(explore(test, &settings, &globals));
-            }
-        }
+        Ok(()) => report.tests.extend(tests.iter().map(|test| explore(test, &settings))),
     }
     if tests.is_empty() {
         report.error = Some("the program has no test of that name, or none at all".into());
@@ -166,10 +163,68 @@ extern "C" fn run_tests() -> c_int {
     sys::exit(0)
 }
 
+/// What `selvedge_explore` tells its caller with: bytes, how many, and what the caller gave.
+pub type Tell = unsafe extern "C" fn(*const u8, usize, *mut c_void);
+
+/// Searches the schedules of one test, from inside a program that runs its tests itself. Answers 0 when nothing was
+/// found, 1 when something was, 2 when the search could not start. What was found goes to `tell` as a JSON report.
+///
+/// # Safety
+/// The name is so many bytes of text; `body` may be called many times with `argument`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn selvedge_explore(
+    name: *const u8,
+    length: usize,
+    body: Body,
+    argument: *mut c_void,
+    tell: Tell,
+    told: *mut c_void,
+) -> c_int {
+    // SAFETY: as the caller promises.
+    let name = unsafe { std::slice::from_raw_parts(name, length) };
+    let test = Test { name: String::from_utf8_lossy(name).into_owned(), body, argument };
+    let settings = settings();
+    let mut report = Report::default();
+    if control::active() {
+        report.error = Some("a search inside a search".into());
+    } else if let Err(error) = prepare(&settings) {
+        report.error = Some(error);
+    } else {
+        report.tests.push(explore(&test, &settings));
+    }
+    let text = serde_json::to_string(&report).unwrap_or_default();
+    // SAFETY: the caller's own function, with what it asked for.
+    unsafe { tell(text.as_ptr(), text.len(), told) };
+    match report.tests.first() {
+        None => 2,
+        Some(test) => c_int::from(!test.findings.is_empty()),
+    }
+}
+
+/// Ends the run: a Rust panic reached the top of the test.
+///
+/// # Safety
+/// The message is so many bytes of text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn selvedge_panicked(message: *const u8, length: usize) {
+    if control::active() {
+        // SAFETY: as the caller promises.
+        let message = unsafe { std::slice::from_raw_parts(message, length) };
+        let message = String::from_utf8_lossy(message).into_owned();
+        fiber::fail(selvedge_driver::FindingKind::Panic, message, 0);
+    }
+}
+
 /// Threads that exist before the first run.
 const FIBERS: usize = 8;
 
-fn prepare(settings: &Settings) -> Result<Snapshot, String> {
+/// Sets everything up for searches by the calling thread.
+fn prepare(settings: &Settings) -> Result<(), String> {
+    watchdog::watch();
+    process::install_handlers();
+    if control::is_installed() {
+        return Ok(());
+    }
     switch::probe();
     if !arena::map() {
         return Err("the addresses of the controlled heap are taken".into());
@@ -178,8 +233,6 @@ fn prepare(settings: &Settings) -> Result<Snapshot, String> {
     if !fiber::provide(&mut fibers, FIBERS) {
         return Err("the system allows no more threads".into());
     }
-    process::install_handlers();
-    watchdog::watch();
     control::install(Control {
         current: 0,
         fibers,
@@ -201,7 +254,7 @@ fn prepare(settings: &Settings) -> Result<Snapshot, String> {
         races: Races::default(),
         time: 0,
     });
-    Ok(Snapshot::of_globals())
+    Ok(())
 }
 
 /// The strategies that a search goes through, one after the other.
@@ -266,7 +319,8 @@ fn run_once(test: &Test, globals: &Snapshot) -> End {
     with(|control| end_of(control.left))
 }
 
-fn explore(test: &Test, settings: &Settings, globals: &Snapshot) -> TestReport {
+fn explore(test: &Test, settings: &Settings) -> TestReport {
+    let globals = &Snapshot::of_globals();
     let mut report = TestReport {
         test: test.name.clone(),
         runs: 0,

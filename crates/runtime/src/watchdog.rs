@@ -21,7 +21,7 @@ static WATCHED: AtomicI32 = AtomicI32::new(0);
 /// The system call that the watched thread is in; -1 when it is in none.
 static CALL: AtomicI64 = AtomicI64::new(-1);
 
-/// Starts to watch the calling thread, unless some thread is watched already.
+/// Watches the calling thread from now on.
 pub fn watch() {
     if WATCHED.swap(sys::thread_id(), Ordering::Relaxed) != 0 {
         return;

@@ -1,6 +1,7 @@
 //! How the code under test ends: assertions, aborts, exits, signals.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use selvedge_driver::FindingKind;
 
@@ -127,6 +128,11 @@ fn instruction(state: *mut c_void) -> u64 {
 /// Installs the handlers, and a stack for them, on the calling kernel thread.
 pub fn install_handlers() {
     const SIZE: usize = 256 << 10;
+    static LAST: AtomicI32 = AtomicI32::new(0);
+    let thread = sys::thread_id();
+    if LAST.swap(thread, Ordering::Relaxed) == thread {
+        return;
+    }
     // SAFETY: a new mapping that stays; handlers that leave by switching stacks, which is why the signal is not blocked meanwhile.
     unsafe {
         let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as usize;

@@ -17,7 +17,7 @@ pub fn scratch(name: &str) -> PathBuf {
 }
 
 /// The runtime that cargo built for this test.
-fn runtime() -> PathBuf {
+pub fn runtime() -> PathBuf {
     let test = std::env::current_exe().expect("the test's own path");
     let beside = test.parent().expect("a directory").join("libselvedge_runtime.so");
     assert!(beside.is_file(), "cargo builds the runtime beside its tests: {}", beside.display());

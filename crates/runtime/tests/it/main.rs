@@ -4,4 +4,5 @@ mod build;
 mod corpus;
 mod known;
 mod replay;
+mod rust;
 mod source;
