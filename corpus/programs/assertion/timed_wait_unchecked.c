@@ -1,0 +1,39 @@
+/* A timed wait whose timeout is taken for the event. */
+#include <assert.h>
+#include <pthread.h>
+#include <selvedge.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static int ready;
+
+static void *await(void *argument) {
+    struct timespec until = {100, 0};
+    pthread_mutex_lock(&mutex);
+    if (!ready)
+        pthread_cond_timedwait(&condition, &mutex, &until);
+    assert(ready);
+    pthread_mutex_unlock(&mutex);
+    return argument;
+}
+
+static void *set(void *argument) {
+    pthread_mutex_lock(&mutex);
+    ready = 1;
+    pthread_cond_signal(&condition);
+    pthread_mutex_unlock(&mutex);
+    return argument;
+}
+
+static void both(void *(*first)(void *), void *(*second)(void *)) {
+    pthread_t a, b;
+    pthread_create(&a, NULL, first, (void *)1);
+    pthread_create(&b, NULL, second, (void *)2);
+    pthread_join(a, NULL);
+    pthread_join(b, NULL);
+}
+
+SELVEDGE_TEST(timed_wait_unchecked) { both(await, set); }

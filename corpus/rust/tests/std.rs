@@ -1,0 +1,230 @@
+//! Ordinary Rust, with nothing but the standard library. The first word of a test's name is its verdict.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::*};
+use std::sync::{Arc, Barrier, Condvar, Mutex, Once, OnceLock, RwLock, mpsc};
+use std::thread;
+
+#[test]
+fn pass_counter() {
+    selvedge::explore(|| {
+        let counter = Arc::new(Mutex::new(0));
+        let other = counter.clone();
+        let thread = thread::spawn(move || *other.lock().unwrap() += 1);
+        *counter.lock().unwrap() += 1;
+        thread.join().unwrap();
+        assert_eq!(*counter.lock().unwrap(), 2);
+    });
+}
+
+#[test]
+fn panic_lost_update() {
+    selvedge::explore(|| {
+        let counter = Arc::new(AtomicUsize::new(0));
+        let other = counter.clone();
+        let thread = thread::spawn(move || {
+            let seen = other.load(SeqCst);
+            other.store(seen + 1, SeqCst);
+        });
+        let seen = counter.load(SeqCst);
+        counter.store(seen + 1, SeqCst);
+        thread.join().unwrap();
+        assert_eq!(counter.load(SeqCst), 2, "an update is lost");
+    });
+}
+
+#[test]
+fn pass_condvar() {
+    selvedge::explore(|| {
+        let pair = Arc::new((Mutex::new(false), Condvar::new()));
+        let other = pair.clone();
+        let thread = thread::spawn(move || {
+            let mut ready = other.0.lock().unwrap();
+            while !*ready {
+                ready = other.1.wait(ready).unwrap();
+            }
+            7
+        });
+        *pair.0.lock().unwrap() = true;
+        pair.1.notify_one();
+        assert_eq!(thread.join().unwrap(), 7);
+    });
+}
+
+/// The wake-up is lost between two accesses inside `Condvar::wait`: found only if the standard library is instrumented.
+#[test]
+fn lost_wakeup_condvar() {
+    selvedge::explore(|| {
+        let shared = Arc::new((Mutex::new(()), Condvar::new(), AtomicBool::new(false)));
+        let other = shared.clone();
+        let thread = thread::spawn(move || {
+            let guard = other.0.lock().unwrap();
+            if !other.2.load(SeqCst) {
+                drop(other.1.wait(guard).unwrap());
+            }
+        });
+        shared.2.store(true, SeqCst);
+        shared.1.notify_one();
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn deadlock_two_locks() {
+    selvedge::explore(|| {
+        let (a, b) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(0)));
+        let (c, d) = (a.clone(), b.clone());
+        let thread = thread::spawn(move || {
+            let _first = c.lock().unwrap();
+            let _second = d.lock().unwrap();
+        });
+        {
+            let _second = b.lock().unwrap();
+            let _first = a.lock().unwrap();
+        }
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn pass_park() {
+    selvedge::explore(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let other = flag.clone();
+        let thread = thread::spawn(move || {
+            while !other.load(Acquire) {
+                thread::park();
+            }
+        });
+        flag.store(true, Release);
+        thread.thread().unpark();
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn pass_channel() {
+    selvedge::explore(|| {
+        let (sender, receiver) = mpsc::channel();
+        let other = sender.clone();
+        let thread = thread::spawn(move || other.send(1).unwrap());
+        drop(sender);
+        assert_eq!(receiver.iter().sum::<i32>(), 1);
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn pass_once_and_rwlock() {
+    static ONCE: OnceLock<u32> = OnceLock::new();
+    static RUNS: AtomicUsize = AtomicUsize::new(0);
+    static FLAG: Once = Once::new();
+    selvedge::explore(|| {
+        assert!(ONCE.get().is_none(), "statics start anew in every run");
+        let lock = Arc::new(RwLock::new(1));
+        let other = lock.clone();
+        let thread = thread::spawn(move || {
+            FLAG.call_once(|| drop(RUNS.fetch_add(1, SeqCst)));
+            *other.write().unwrap() += *ONCE.get_or_init(|| 5);
+        });
+        FLAG.call_once(|| drop(RUNS.fetch_add(1, SeqCst)));
+        let sum = *ONCE.get_or_init(|| 5) + *lock.read().unwrap();
+        assert!(sum == 6 || sum == 11);
+        thread.join().unwrap();
+        assert_eq!(RUNS.load(SeqCst), 1);
+    });
+}
+
+#[test]
+fn pass_thread_local() {
+    static DROPPED: AtomicUsize = AtomicUsize::new(0);
+    struct Mine(Cell<u32>);
+    impl Drop for Mine {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, SeqCst);
+        }
+    }
+    thread_local!(static MINE: Mine = const { Mine(Cell::new(0)) });
+    selvedge::explore(|| {
+        let work = || {
+            MINE.with(|mine| {
+                assert_eq!(mine.0.get(), 0);
+                mine.0.set(1);
+            });
+            thread::yield_now();
+            MINE.with(|mine| assert_eq!(mine.0.get(), 1));
+        };
+        let thread = thread::spawn(work);
+        work();
+        thread.join().unwrap();
+        assert_eq!(DROPPED.load(SeqCst), 1);
+    });
+}
+
+#[test]
+fn pass_scope_and_barrier() {
+    selvedge::explore(|| {
+        let sum = AtomicUsize::new(0);
+        let barrier = Barrier::new(2);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                sum.fetch_add(1, Relaxed);
+                barrier.wait();
+                assert_eq!(sum.load(Relaxed), 2);
+            });
+            sum.fetch_add(1, Relaxed);
+            barrier.wait();
+        });
+        assert_eq!(sum.into_inner(), 2);
+    });
+}
+
+struct Node {
+    value: usize,
+    next: AtomicPtr<Node>,
+}
+
+/// A stack whose pop frees the node at once.
+#[test]
+fn use_after_free_stack() {
+    selvedge::explore(|| {
+        let top: &'static AtomicPtr<Node> = Box::leak(Box::new(AtomicPtr::default()));
+        let push = move |value| {
+            let node = Box::into_raw(Box::new(Node { value, next: AtomicPtr::default() }));
+            loop {
+                let seen = top.load(Acquire);
+                unsafe { (*node).next.store(seen, Relaxed) };
+                if top.compare_exchange(seen, node, AcqRel, Acquire).is_ok() {
+                    break;
+                }
+            }
+        };
+        let pop = move || loop {
+            let seen = top.load(Acquire);
+            if seen.is_null() {
+                break 0;
+            }
+            let next = unsafe { (*seen).next.load(Relaxed) };
+            if top.compare_exchange(seen, next, AcqRel, Acquire).is_ok() {
+                break unsafe { Box::from_raw(seen) }.value;
+            }
+        };
+        push(1);
+        push(2);
+        let thread = thread::spawn(pop);
+        let mine = pop();
+        assert_eq!(mine + thread.join().unwrap(), 3);
+    });
+}
+
+/// A thread that nobody joins and that never ends.
+#[test]
+fn leaked_thread_parked() {
+    selvedge::explore(|| {
+        thread::spawn(|| {
+            loop {
+                thread::park();
+            }
+        });
+    });
+}

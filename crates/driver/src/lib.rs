@@ -1,0 +1,23 @@
+//! Tests of real code: how they are built, run under the controlled runtime, and what is kept of what they found.
+//!
+//! The runtime lives in the process of the code under test, which may crash; this crate lives outside, and survives.
+//! Both sides share the types here: [`Settings`] go in, [`Report`]s and [`Finding`]s come out, as JSON.
+
+mod compile;
+mod finding;
+mod report;
+mod run;
+pub mod rust;
+mod schedule;
+mod settings;
+#[cfg(feature = "source")]
+mod source;
+
+pub use compile::{CompileError, Compiler, Source, compile};
+pub use finding::{Finding, FindingError, FindingKind, Place, StepRecord, ThreadRecord, Waits};
+pub use report::{CoverageRecord, Report, TestReport};
+pub use run::{DIRECTORY_VARIABLE, Program, REPORT_VARIABLE, RunError, SETTINGS_VARIABLE, Session, run};
+pub use schedule::{ScheduleError, schedule_from_text, schedule_to_text};
+pub use settings::{Reuse, Search, Settings};
+#[cfg(feature = "source")]
+pub use source::{Line, Lines};

@@ -1,0 +1,73 @@
+//! What a session of the runtime saw.
+
+use serde::{Deserialize, Serialize};
+
+use selvedge_explore::Coverage;
+
+use crate::finding::Finding;
+
+/// How much was covered, as the runtime tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CoverageRecord {
+    /// Every class of schedules.
+    Exhaustive,
+    /// Every schedule with at most so many preemptions.
+    Preemptions(u32),
+    /// So many at random.
+    Sampled(u64),
+    /// The schedule asked for.
+    Replayed,
+    /// A limit, a finding or a program that does not repeat itself stopped the search.
+    Partial,
+}
+
+impl From<Coverage> for CoverageRecord {
+    fn from(coverage: Coverage) -> Self {
+        match coverage {
+            Coverage::Exhaustive => CoverageRecord::Exhaustive,
+            Coverage::Preemptions(bound) => CoverageRecord::Preemptions(bound),
+            Coverage::Sampled(runs) => CoverageRecord::Sampled(runs),
+            Coverage::Replayed => CoverageRecord::Replayed,
+            _ => CoverageRecord::Partial,
+        }
+    }
+}
+
+/// What one test did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TestReport {
+    /// Its name.
+    pub test: String,
+    /// How many runs were made.
+    pub runs: u64,
+    /// How many of them were given up because they could only repeat others.
+    pub redundant: u64,
+    /// How many ended stuck.
+    pub blocked: u64,
+    /// How many ended at the step limit.
+    pub truncated: u64,
+    /// How many steps, over all runs.
+    pub points: u64,
+    /// Processor time of the runs.
+    pub cpu_seconds: f64,
+    /// What was covered.
+    pub coverage: CoverageRecord,
+    /// The bound that was reached, for `bounded` and `portfolio`.
+    pub bound: Option<u32>,
+    /// How many distinct histories of marked operations were seen.
+    pub histories: u64,
+    /// The histories, when the settings ask for them.
+    pub history_texts: Vec<String>,
+    /// What was found.
+    pub findings: Vec<Finding>,
+}
+
+/// What all tests of a program did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// One for each test that ran.
+    pub tests: Vec<TestReport>,
+    /// Why the runtime could not go on.
+    pub error: Option<String>,
+}

@@ -1,0 +1,118 @@
+//! Runs a test program under the runtime, in a process of its own.
+
+use std::fmt;
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::report::Report;
+use crate::settings::Settings;
+
+/// A program that was built with the runtime.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The executable.
+    pub path: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+}
+
+/// What came of running a program.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// What the runtime saw.
+    pub report: Report,
+    /// What the program wrote to standard output and standard error.
+    pub output: String,
+    /// The signal that killed it, after the runtime had written its report.
+    pub signal: Option<i32>,
+}
+
+/// Why there is no report.
+#[non_exhaustive]
+#[derive(Debug)]
+pub enum RunError {
+    /// The program could not be started.
+    Start(PathBuf, std::io::Error),
+    /// Files for the exchange could not be made.
+    Exchange(std::io::Error),
+    /// It ended without a report: not built with the runtime, or killed.
+    NoReport {
+        /// How it ended.
+        status: String,
+        /// What it wrote.
+        output: String,
+    },
+    /// The report is not one.
+    Malformed(String),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Start(path, error) => {
+                write!(f, "the test program `{}` could not be started: {error}", path.display())
+            }
+            RunError::Exchange(error) => write!(f, "a temporary file could not be made: {error}"),
+            RunError::NoReport { status, output } => {
+                write!(f, "the test program ended without a report ({status})")?;
+                if output.is_empty() { Ok(()) } else { write!(f, "; it wrote:\n{output}") }
+            }
+            RunError::Malformed(why) => write!(f, "the runtime's report could not be read: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// The environment variable that carries the settings.
+pub const SETTINGS_VARIABLE: &str = "SELVEDGE_SETTINGS";
+/// The environment variable that carries the path of the report.
+pub const REPORT_VARIABLE: &str = "SELVEDGE_REPORT";
+
+/// The environment variable that tells a program which runs its tests itself that it is under control.
+pub const DIRECTORY_VARIABLE: &str = "SELVEDGE_REPORT_DIRECTORY";
+
+/// Runs the program with these settings; `directory` takes the report.
+pub fn run(program: &Program, settings: &Settings, directory: &Path) -> Result<Session, RunError> {
+    let report_path = directory.join("report.json");
+    let _ = std::fs::remove_file(&report_path);
+    let settings = serde_json::to_string(settings).map_err(|error| RunError::Malformed(error.to_string()))?;
+    let mut child = Command::new(&program.path)
+        .args(&program.arguments)
+        .env(SETTINGS_VARIABLE, settings)
+        .env(REPORT_VARIABLE, &report_path)
+        .env("LD_BIND_NOW", "1")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| RunError::Start(program.path.clone(), error))?;
+    let stderr = child.stderr.take();
+    let reader = std::thread::spawn(move || read_some(stderr));
+    let mut output = read_some(child.stdout.take());
+    output.push_str(&reader.join().unwrap_or_default());
+    let status = child.wait().map_err(RunError::Exchange)?;
+    let Ok(text) = std::fs::read_to_string(&report_path) else {
+        return Err(RunError::NoReport { status: status.to_string(), output });
+    };
+    let report = serde_json::from_str(&text).map_err(|error| RunError::Malformed(error.to_string()))?;
+    Ok(Session { report, output, signal: status.signal() })
+}
+
+/// The beginning of what a pipe carries; the rest is read and dropped, so that the writer never waits.
+fn read_some(pipe: Option<impl Read>) -> String {
+    const KEPT: usize = 1 << 20;
+    let Some(mut pipe) = pipe else { return String::new() };
+    let mut kept = Vec::new();
+    let mut buffer = [0; 8192];
+    while let Ok(count) = pipe.read(&mut buffer) {
+        if count == 0 {
+            break;
+        }
+        let room = KEPT - kept.len().min(KEPT);
+        kept.extend_from_slice(&buffer[..count.min(room)]);
+    }
+    String::from_utf8_lossy(&kept).into_owned()
+}

@@ -1,0 +1,182 @@
+//! Rust tests: the flags that make stable `cargo test` compile for the runtime, and a standard library that is instrumented
+//! as well.
+//!
+//! The prebuilt standard library is not instrumented: a wake-up that is lost between two accesses inside `Condvar::wait` would
+//! be missed although the search says that it is complete. Its bitcode is in the toolchain, so it is compiled once more
+//! with the sanitizer's pass and put into a copy of the sysroot (mostly symbolic links), once for each toolchain. The same
+//! for the test harness, because it holds copies of generic functions that the linker may take for those of the test.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The only target that the runtime is made for.
+pub const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// Why Rust tests cannot be built.
+#[non_exhaustive]
+#[derive(Debug)]
+pub enum RustError {
+    /// `rustc`, the linker or `ar` could not be started, or failed.
+    Tool {
+        /// Which.
+        name: String,
+        /// What it said.
+        why: String,
+    },
+    /// The toolchain has no such file.
+    Missing(String),
+    /// A file could not be made.
+    File(PathBuf, std::io::Error),
+}
+
+impl fmt::Display for RustError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RustError::Tool { name, why } => write!(f, "`{name}` failed: {why}"),
+            RustError::Missing(what) => write!(f, "the Rust toolchain lacks {what}"),
+            RustError::File(path, error) => write!(f, "`{}` could not be made: {error}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for RustError {}
+
+fn tool(program: impl AsRef<OsStr>, arguments: &[&OsStr]) -> Result<Vec<u8>, RustError> {
+    let name = program.as_ref().to_string_lossy().into_owned();
+    let failed = |why: String| RustError::Tool { name: name.clone(), why };
+    let output = Command::new(&program).args(arguments).output().map_err(|error| failed(error.to_string()))?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_string()))
+}
+
+/// The environment that makes `cargo test --target x86_64-unknown-linux-gnu` build and run tests under control. `reports` is the directory
+/// that takes one report for each call of `selvedge::explore`.
+pub fn cargo_environment(runtime: &Path, sysroot: Option<&Path>, reports: &Path) -> Vec<(String, String)> {
+    let directory = runtime.parent().unwrap_or(Path::new("."));
+    let mut flags = vec![
+        "-Cpasses=tsan-module,tsan".to_string(),
+        "-Cllvm-args=-force-attribute=sanitize_thread".to_string(),
+        format!("-Clink-arg={}", runtime.display()),
+        format!("-Clink-arg=-Wl,-rpath,{}", directory.display()),
+    ];
+    if let Some(sysroot) = sysroot {
+        flags.push(format!("--sysroot={}", sysroot.display()));
+    }
+    let runner = format!("env LD_PRELOAD={} RUST_TEST_THREADS=1", runtime.display());
+    vec![
+        // The separator that cargo splits at, so that paths may have spaces.
+        ("CARGO_ENCODED_RUSTFLAGS".into(), flags.join("\u{1f}")),
+        ("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER".into(), runner),
+        (crate::run::DIRECTORY_VARIABLE.into(), reports.display().to_string()),
+    ]
+}
+
+/// The directory of the current toolchain.
+fn sysroot() -> Result<PathBuf, RustError> {
+    let printed = tool("rustc", &["--print".as_ref(), "sysroot".as_ref()])?;
+    Ok(PathBuf::from(String::from_utf8_lossy(&printed).trim()))
+}
+
+/// Makes a sysroot whose standard library is instrumented, below `cache`, unless it is there already; where it is.
+pub fn prepare_sysroot(cache: &Path) -> Result<PathBuf, RustError> {
+    let version = tool("rustc", &["-vV".as_ref()])?;
+    let version = String::from_utf8_lossy(&version).into_owned();
+    let commit = version.lines().find_map(|line| line.strip_prefix("commit-hash: ")).unwrap_or("unknown");
+    // The number changes when what is made here does.
+    let made = cache.join(format!("sysroot-2-{commit}"));
+    if made.join("done").is_file() {
+        return Ok(made);
+    }
+    let original = sysroot()?;
+    let _ = std::fs::remove_dir_all(&made);
+    let libraries = Path::new("lib/rustlib").join(TARGET).join("lib");
+    let create = |path: PathBuf| std::fs::create_dir_all(&path).map_err(|error| RustError::File(path, error));
+    create(made.join(&libraries))?;
+    link_all(&original.join(&libraries), &made.join(&libraries), &INSTRUMENTED.map(|name| format!("lib{name}-")))?;
+    for part in ["lib/rustlib", "lib"] {
+        link_all(&original.join(part), &made.join(part), &["rustlib".to_string()])?;
+    }
+    for name in INSTRUMENTED {
+        instrument(&original, &made, &libraries, name)?;
+    }
+    let done = made.join("done");
+    std::fs::write(&done, commit).map_err(|error| RustError::File(done, error))?;
+    Ok(made)
+}
+
+/// Links every entry of a directory into another, but for those whose name starts so, and those that are there.
+fn link_all(from: &Path, to: &Path, without: &[String]) -> Result<(), RustError> {
+    let entries = std::fs::read_dir(from).map_err(|error| RustError::File(from.into(), error))?;
+    for entry in entries.flatten() {
+        let target = to.join(entry.file_name());
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if without.iter().any(|start| name.starts_with(start)) || target.exists() {
+            continue;
+        }
+        std::os::unix::fs::symlink(entry.path(), &target).map_err(|error| RustError::File(target, error))?;
+    }
+    Ok(())
+}
+
+/// The crates of the toolchain that are compiled once more.
+const INSTRUMENTED: [&str; 3] = ["std", "alloc", "test"];
+
+/// Puts an instrumented copy of a crate into the new sysroot.
+fn instrument(original: &Path, made: &Path, libraries: &Path, library: &str) -> Result<(), RustError> {
+    let find = |extension: &str| {
+        let entries = std::fs::read_dir(original.join(libraries)).ok()?;
+        let mut names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.find(|name| name.starts_with(&format!("lib{library}-")) && name.ends_with(extension))
+    };
+    let missing = || RustError::Missing(format!("the crate `{library}` for {TARGET}"));
+    let name = find(".rlib").ok_or_else(missing)?;
+    for extension in [".rmeta", ".so"] {
+        if let Some(other) = find(extension) {
+            let target = made.join(libraries).join(&other);
+            let linked = std::os::unix::fs::symlink(original.join(libraries).join(&other), &target);
+            linked.map_err(|error| RustError::File(target, error))?;
+        }
+    }
+    let work = made.join("work");
+    std::fs::create_dir_all(&work).map_err(|error| RustError::File(work.clone(), error))?;
+    let archive = made.join(libraries).join(&name);
+    std::fs::copy(original.join(libraries).join(&name), &archive)
+        .map_err(|error| RustError::File(archive.clone(), error))?;
+    let listed = tool("ar", &["t".as_ref(), archive.as_os_str()])?;
+    let listed = String::from_utf8_lossy(&listed).into_owned();
+    let members: Vec<&str> = listed.lines().filter(|member| member.ends_with(".rcgu.o")).collect();
+    if members.is_empty() {
+        return Err(RustError::Missing(format!("the bitcode of `{library}`")));
+    }
+    for member in members {
+        instrument_member(original, &work, &archive, member)?;
+    }
+    let _ = std::fs::remove_dir_all(&work);
+    Ok(())
+}
+
+/// Compiles one member of the library once more, from its bitcode.
+fn instrument_member(original: &Path, work: &Path, archive: &Path, member: &str) -> Result<(), RustError> {
+    let bytes = tool("ar", &["p".as_ref(), archive.as_os_str(), member.as_ref()])?;
+    let (object, bitcode) = (work.join(member), work.join("std.bc"));
+    std::fs::write(&object, &bytes).map_err(|error| RustError::File(object.clone(), error))?;
+    let arguments = ["-O", "binary", "--only-section=.llvmbc", "--set-section-flags", ".llvmbc=alloc"];
+    let mut arguments: Vec<&OsStr> = arguments.iter().map(|argument| argument.as_ref()).collect();
+    arguments.extend([object.as_os_str(), bitcode.as_os_str()]);
+    tool("objcopy", &arguments)?;
+    if std::fs::metadata(&bitcode).map_or(0, |file| file.len()) == 0 {
+        return Err(RustError::Missing("the standard library's bitcode".into()));
+    }
+    let linker = original.join("lib/rustlib").join(TARGET).join("bin/rust-lld");
+    let passes = "--lto-newpm-passes=forceattrs,tsan-module,function(tsan)";
+    let arguments = ["-flavor", "gnu", "-r", passes, "-mllvm", "-force-attribute=sanitize_thread", "-o"];
+    let mut arguments: Vec<&OsStr> = arguments.iter().map(|argument| argument.as_ref()).collect();
+    arguments.extend([object.as_os_str(), bitcode.as_os_str()]);
+    tool(linker, &arguments)?;
+    tool("ar", &["r".as_ref(), archive.as_os_str(), object.as_os_str()])?;
+    Ok(())
+}

@@ -1,0 +1,320 @@
+//! Partial-order reduction that never runs two equivalent schedules.
+//!
+//! Optimal dynamic partial-order reduction with source sets and wakeup trees: Abdulla, Aronis, Jonsson and Sagonas, POPL 2014,
+//! algorithm 2, with the blocking of the journal version (JACM 2017). Two schedules are equivalent when one becomes the other
+//! by swapping adjacent steps that are independent ([`crate::dependent`]).
+//!
+//! Invariant: a branch of a wakeup tree, once taken, wakes every sleeping thread before it ends, so no run is ever
+//! given up as redundant. Exceptions, counted by [`Strategy::redundant`]: steps that pick among several results, and
+//! conditional accesses whose outcome in another place cannot be told from the values recorded.
+//!
+//! Departures from the paper: races are looked for at the end of a run only among those whose later event is new in it
+//! (the others were found before, in the run that shares the prefix); a thread that has not ended counts with its pending
+//! access, so that runs that got stuck, failed or were cut short lead on like others.
+//!
+//! A machine that wants the order of returns and calls kept (SEMANTICS.md, *Exploration*) records them as accesses to
+//! [`crate::HISTORY`]. Cost of a run with n steps, m of them new: O(n·m) for the races, O(n) for each race found.
+
+mod event;
+mod race;
+mod wakeup;
+
+use std::ops::ControlFlow;
+
+use crate::access::Thread;
+use crate::point::{ChoicePoint, Coverage, Decision, End, Readiness, Run, Stop, Strategy};
+
+use event::{Accesses, Event, conflict, weak_initial};
+use race::{Past, Race};
+use wakeup::{Branch, Wakeup};
+
+/// A pick on the current path.
+#[derive(Clone, Copy, Debug)]
+struct Picked {
+    /// What a wakeup tree asked for; the other results come after it.
+    first: u32,
+    chosen: u32,
+    options: u32,
+}
+
+impl Picked {
+    /// The next result to try.
+    fn advance(&mut self) -> bool {
+        let from = if self.chosen == self.first { 0 } else { self.chosen + 1 };
+        let next = if from == self.first { from + 1 } else { from };
+        self.chosen = next;
+        next < self.options
+    }
+}
+
+/// A point on the current path.
+#[derive(Debug)]
+struct Node {
+    thread: Thread,
+    /// Threads whose next step was explored from here or from an earlier point, and not touched by a conflict since.
+    sleep: Vec<Event>,
+    /// What else is to be explored from here, without the branch that is being explored.
+    rest: Branch,
+    picks: Vec<Picked>,
+    /// What the thread's step touched, over all its results.
+    touched: Accesses,
+}
+
+/// The search.
+#[derive(Debug, Default)]
+pub struct Dpor {
+    nodes: Vec<Node>,
+    trees: Wakeup,
+    past: Past,
+    /// The first point of the coming run that differs from the run before.
+    fresh: usize,
+    /// What a wakeup tree says should come after the last point of `nodes`.
+    carry: Option<Branch>,
+    /// Where the step under way stands, and how many picks it has made.
+    depth: usize,
+    picked: usize,
+    started: bool,
+    diverged: bool,
+    redundant: u64,
+    races: Vec<Race>,
+}
+
+impl Dpor {
+    /// A search that has seen nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The decision at a point that an earlier run has passed.
+    fn again(&self, at: &ChoicePoint<'_>) -> Decision {
+        let depth = at.trace.len();
+        let thread = self.nodes[depth].thread;
+        if depth > 0 && depth <= self.fresh {
+            let (before, now) = (self.past.event(depth - 1).accesses.as_slice(), at.trace.accesses(depth - 1));
+            // The first access is what the step is; others follow from it.
+            if before.first() != now.first() {
+                return Decision::Stop(Stop::Diverged(depth - 1));
+            }
+        }
+        match at.pending_of(thread) {
+            Some(pending) if pending.is_enabled() => Decision::Run(thread),
+            _ if depth == self.fresh => Decision::Stop(Stop::Redundant),
+            _ => Decision::Stop(Stop::Diverged(depth)),
+        }
+    }
+
+    /// Who sleeps at a point that is new.
+    fn sleepers(&self, at: &ChoicePoint<'_>) -> Vec<Event> {
+        let (Some(node), Some(step)) = (self.nodes.last(), at.trace.steps().last()) else { return Vec::new() };
+        let done = at.trace.accesses(at.trace.len() - 1);
+        let stays = |event: &&Event| event.thread != step.thread && !conflict(event.accesses.as_slice(), done);
+        node.sleep.iter().filter(stays).cloned().collect()
+    }
+
+    /// The branch of a wakeup tree that is taken next, if it can be.
+    fn wanted(&mut self, rest: Branch, at: &ChoicePoint<'_>) -> Option<Event> {
+        while let Some(child) = self.trees.first(rest) {
+            let event = self.trees.detach(rest, child)?;
+            if at.pending_of(event.thread).is_some_and(|pending| pending.is_enabled()) {
+                self.carry = Some(child);
+                return Some(event);
+            }
+            self.trees.release(child);
+        }
+        None
+    }
+
+    fn enter(&mut self, at: &ChoicePoint<'_>) -> Decision {
+        let sleep = self.sleepers(at);
+        let rest = self.carry.take().unwrap_or_else(|| self.trees.root());
+        let (thread, picks) = match self.wanted(rest, at) {
+            Some(event) => (event.thread, prescribed(&event)),
+            None => match awake(at, &sleep) {
+                Some(thread) => (thread, Vec::new()),
+                None => {
+                    self.trees.release(rest);
+                    return Decision::Stop(Stop::Redundant);
+                }
+            },
+        };
+        self.nodes.push(Node { thread, sleep, rest, picks, touched: Accesses::None });
+        Decision::Run(thread)
+    }
+
+    /// Takes over the new part of the run, and plans what its races ask for.
+    fn learn(&mut self, run: &Run<'_>) {
+        let mut races = std::mem::take(&mut self.races);
+        races.clear();
+        self.past.truncate(self.fresh.min(run.trace.len()));
+        for at in self.past.len()..run.trace.len() {
+            let step = run.trace.step(at);
+            let picks = run.trace.picks(at).iter().map(|pick| pick.chosen).collect();
+            let accesses = Accesses::from(run.trace.accesses(at));
+            self.past.push(Event { thread: step.thread, created: step.created, picks, accesses }, &mut races);
+        }
+        for &Race { rival, event } in &races {
+            let moved = self.past.event(event).before(self.past.event(rival));
+            self.plan(rival, &moved);
+        }
+        if !matches!(run.end, End::Complete | End::Stopped(Stop::Redundant)) {
+            for pending in run.pending {
+                races.clear();
+                let event = race::event_of(pending);
+                self.past.races_of(&event, &mut races);
+                for race in &races {
+                    self.plan(race.rival, &event.before(self.past.event(race.rival)));
+                }
+            }
+        }
+        self.races = races;
+    }
+
+    /// Sees to it that some run has the event before its rival, unless one of those explored or planned has.
+    fn plan(&mut self, rival: usize, event: &Event) {
+        let (Some(node), Some(sequence)) = (self.nodes.get(rival), self.past.turned(rival, event)) else { return };
+        if node.sleep.iter().any(|sleeper| weak_initial(sleeper, &sequence).is_some()) {
+            return;
+        }
+        self.trees.insert(node.rest, sequence);
+    }
+
+    /// Goes back to the last point that has something left, and takes it.
+    fn retreat(&mut self) {
+        while let Some(depth) = self.nodes.len().checked_sub(1) {
+            self.fresh = depth;
+            let node = &mut self.nodes[depth];
+            if depth < self.past.len() {
+                node.touched.merge(self.past.event(depth).accesses.as_slice());
+                if self.next_result(depth) {
+                    return;
+                }
+                let node = &mut self.nodes[depth];
+                let accesses = std::mem::replace(&mut node.touched, Accesses::None);
+                let event = Event { thread: node.thread, created: None, picks: Box::new([]), accesses };
+                node.sleep.push(event);
+                self.forget(depth);
+            }
+            let rest = self.nodes[depth].rest;
+            if let Some(child) = self.trees.first(rest)
+                && let Some(event) = self.trees.detach(rest, child)
+            {
+                let node = &mut self.nodes[depth];
+                node.thread = event.thread;
+                node.picks = prescribed(&event);
+                node.touched = Accesses::None;
+                self.carry = Some(child);
+                return;
+            }
+            self.trees.release(rest);
+            self.nodes.pop();
+        }
+    }
+
+    /// Another result of the same step, with the branch that was planned for it, if there is one.
+    fn next_result(&mut self, depth: usize) -> bool {
+        let node = &mut self.nodes[depth];
+        while let Some(picked) = node.picks.last_mut() {
+            if picked.advance() {
+                break;
+            }
+            node.picks.pop();
+        }
+        if node.picks.is_empty() {
+            return false;
+        }
+        let chosen: Vec<u32> = node.picks.iter().map(|picked| picked.chosen).collect();
+        let (thread, rest) = (node.thread, node.rest);
+        let planned = self.trees.find(rest, |event| event.thread == thread && *event.picks == *chosen);
+        if let Some(child) = planned
+            && self.trees.detach(rest, child).is_some()
+        {
+            self.carry = Some(child);
+        }
+        true
+    }
+
+    /// Drops what was planned for a thread whose step has been explored with every result.
+    fn forget(&mut self, depth: usize) {
+        let Node { thread, rest, .. } = self.nodes[depth];
+        while let Some(child) = self.trees.find(rest, |event| event.thread == thread) {
+            self.trees.detach(rest, child);
+            self.trees.release(child);
+        }
+    }
+}
+
+/// The results that a branch asks for.
+fn prescribed(event: &Event) -> Vec<Picked> {
+    event.picks.iter().map(|&chosen| Picked { first: chosen, chosen, options: 0 }).collect()
+}
+
+/// The thread to go on with where nothing is planned: whoever ran last, else the first that is ready, else one that is held.
+fn awake(at: &ChoicePoint<'_>, sleep: &[Event]) -> Option<Thread> {
+    let can = |readiness: Readiness| {
+        let threads =
+            at.pending.iter().filter(move |pending| pending.readiness == readiness).map(|pending| pending.thread);
+        let mut threads = threads.filter(|&thread| !sleep.iter().any(|event| event.thread == thread));
+        let first = threads.next()?;
+        Some(
+            at.current()
+                .filter(|&current| first == current || threads.any(|thread| thread == current))
+                .unwrap_or(first),
+        )
+    };
+    can(Readiness::Ready).or_else(|| can(Readiness::Held))
+}
+
+impl Strategy for Dpor {
+    fn start(&mut self) -> ControlFlow<Coverage> {
+        if self.diverged {
+            return ControlFlow::Break(Coverage::Partial);
+        }
+        if self.started && self.nodes.is_empty() {
+            return ControlFlow::Break(Coverage::Exhaustive);
+        }
+        self.started = true;
+        ControlFlow::Continue(())
+    }
+
+    fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision {
+        self.depth = at.trace.len();
+        self.picked = 0;
+        if at.trace.len() < self.nodes.len() { self.again(at) } else { self.enter(at) }
+    }
+
+    fn pick(&mut self, options: u32) -> u32 {
+        let Some(node) = self.nodes.get_mut(self.depth) else { return 0 };
+        let at = self.picked;
+        self.picked += 1;
+        if at == node.picks.len() {
+            node.picks.push(Picked { first: 0, chosen: 0, options });
+        }
+        let picked = &mut node.picks[at];
+        if picked.chosen >= options {
+            self.diverged = true;
+            return 0;
+        }
+        picked.options = options;
+        picked.chosen
+    }
+
+    fn finish(&mut self, run: &Run<'_>) {
+        match run.end {
+            End::Stopped(Stop::Diverged(_)) => self.diverged = true,
+            End::Stopped(Stop::Redundant) => self.redundant += 1,
+            _ => {}
+        }
+        if self.diverged {
+            return;
+        }
+        self.learn(run);
+        if let Some(carry) = self.carry.take() {
+            self.trees.release(carry);
+        }
+        self.retreat();
+    }
+
+    fn redundant(&self) -> u64 {
+        self.redundant
+    }
+}

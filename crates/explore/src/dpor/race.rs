@@ -1,0 +1,239 @@
+//! Happens-before, and the races in it that can be turned around.
+//!
+//! Invariant: the clock of an event has, for each thread, one more than the index of that thread's last event that happens
+//! before it or is it. An event waits for a lock, a semaphore or a change only when its access says so; the rival of such an
+//! event is not what allowed it to go but the last event before which it could have gone itself (for a mutex: the
+//! acquisition of whoever released it). This is the treatment of blocking of the journal version of optimal DPOR
+//! (Abdulla et al., JACM 64(4), 2017, section 10), made to fit counted and shared locks.
+
+use crate::access::{Access, Condition, Kind, Thread, dependent};
+
+use super::event::{Accesses, Event};
+
+const WIDTH: usize = Thread::MAX;
+
+/// A run's events with their clocks.
+#[derive(Debug, Default)]
+pub(super) struct Past {
+    events: Vec<Event>,
+    /// `WIDTH` entries an event.
+    clocks: Vec<u32>,
+    /// One more than the index of each thread's last event.
+    last: Vec<u32>,
+    /// One more than the index of the event that created each thread.
+    born: Vec<u32>,
+    found: Vec<(u32, u32)>,
+}
+
+/// An event, and one before which it could have come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Race {
+    pub(super) rival: usize,
+    /// Index of the event; one that never happened comes after all others.
+    pub(super) event: usize,
+}
+
+impl Past {
+    pub(super) fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    pub(super) fn event(&self, at: usize) -> &Event {
+        &self.events[at]
+    }
+
+    /// Keeps the first `len` events.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.events.truncate(len);
+        self.clocks.truncate(len * WIDTH);
+        self.last = vec![0; WIDTH];
+        self.born = vec![0; WIDTH];
+        for at in 0..len {
+            self.index(at);
+        }
+    }
+
+    fn index(&mut self, at: usize) {
+        let event = &self.events[at];
+        self.last[event.thread.index()] = at as u32 + 1;
+        if let Some(created) = event.created {
+            self.born[created.index()] = at as u32 + 1;
+        }
+    }
+
+    fn clock(&self, at: usize) -> &[u32] {
+        &self.clocks[at * WIDTH..(at + 1) * WIDTH]
+    }
+
+    /// Whether the event at `a` happens before the one at `b`, or is it.
+    pub(super) fn happens_before(&self, a: usize, b: usize) -> bool {
+        self.clock(b)[self.events[a].thread.index()] > a as u32
+    }
+
+    /// Adds an event at the end, with the races that it has with earlier ones.
+    pub(super) fn push(&mut self, event: Event, races: &mut Vec<Race>) {
+        let at = self.events.len();
+        let mut clock = self.races_of(&event, races);
+        clock[event.thread.index()] = at as u32 + 1;
+        self.clocks.extend_from_slice(&clock);
+        self.events.push(event);
+        self.index(at);
+    }
+
+    /// The clock that an event would have if it came next, not counting itself.
+    pub(super) fn races_of(&mut self, event: &Event, races: &mut Vec<Race>) -> [u32; WIDTH] {
+        let mut base = [0; WIDTH];
+        let before = self.last[event.thread.index()].max(self.born[event.thread.index()]) as usize;
+        if before > 0 {
+            base.copy_from_slice(self.clock(before - 1));
+        }
+        let mut found = std::mem::take(&mut self.found);
+        self.find_dependent(event, &mut found);
+        let mut clock = base;
+        for &(at, access) in &found {
+            let (other, index) = (&self.events[at as usize], access as usize);
+            if clock[other.thread.index()] > at {
+                continue;
+            }
+            let access = &event.accesses.as_slice()[index];
+            let rival = if access.waits {
+                self.rival_of_waiting(event, access, at as usize).filter(|&rival| {
+                    let thread = self.events[rival].thread;
+                    thread != event.thread && !self.known(&base, &found, index, rival)
+                })
+            } else {
+                Some(at as usize)
+            };
+            let race = rival.map(|rival| Race { rival, event: self.events.len() });
+            races.extend(race.filter(|race| !races.contains(race)));
+            join(&mut clock, self.clock(at as usize));
+        }
+        self.found = found;
+        clock
+    }
+
+    /// Whether the rival happens before the event for another reason than the access at `index`.
+    fn known(&self, base: &[u32; WIDTH], found: &[(u32, u32)], index: usize, rival: usize) -> bool {
+        let thread = self.events[rival].thread.index();
+        base[thread] > rival as u32
+            || found.iter().any(|&(at, access)| access as usize != index && self.happens_before(rival, at as usize))
+    }
+
+    /// The earlier events that the event depends on, latest first, each with the access that shows it. Stops at an access
+    /// after which all earlier ones are known to happen before.
+    fn find_dependent(&self, event: &Event, found: &mut Vec<(u32, u32)>) {
+        found.clear();
+        for (index, access) in event.accesses.as_slice().iter().enumerate() {
+            for at in (0..self.events.len()).rev() {
+                let other = &self.events[at];
+                let mut total = false;
+                let mut hit = false;
+                for touched in other.accesses.as_slice() {
+                    hit |= dependent(access, touched);
+                    total |= touched.is_total() && touched.overlaps(access) && touched.covers(access);
+                }
+                if hit && other.thread != event.thread {
+                    found.push((at as u32, index as u32));
+                }
+                if total {
+                    break;
+                }
+            }
+        }
+        found.sort_unstable_by(|a, b| b.cmp(a));
+    }
+
+    /// The last event before which a waiting event could have gone, given that it went after the one at `from`.
+    fn rival_of_waiting(&self, event: &Event, access: &Access, from: usize) -> Option<usize> {
+        match access.kind {
+            Kind::Acquire | Kind::AcquireShared => self.acquisition(access, from),
+            Kind::Take => {
+                let on = |at: &usize| self.touching(*at, access).is_some();
+                let open = |at: usize| {
+                    self.touching(at, access).is_some_and(|other| other.old > 0 || other.kind == Kind::Write)
+                };
+                let at = (0..=from).rev().filter(on).find(|&at| open(at) || self.events[at].thread == event.thread)?;
+                (self.touching(at, access)?.kind != Kind::Write).then_some(at)
+            }
+            Kind::Read | Kind::Write | Kind::Update => match access.condition {
+                Condition::Equals(value) => self.last_found(event, access, value, from),
+                _ => self.changed_before(event, from).then_some(from),
+            },
+            _ => None,
+        }
+    }
+
+    /// The acquisition of whoever holds or released the lock at `from`.
+    fn acquisition(&self, access: &Access, from: usize) -> Option<usize> {
+        let owner = match self.touching(from, access)?.kind {
+            Kind::Read => None,
+            _ => Some(self.events[from].thread),
+        };
+        (0..=from).rev().find(|&at| {
+            let kind = self.touching(at, access).map(|other| other.kind);
+            matches!(kind, Some(Kind::Acquire | Kind::AcquireShared | Kind::Update))
+                && owner.is_none_or(|owner| owner == self.events[at].thread)
+        })
+    }
+
+    /// The last event, up to `from`, that found the value which the access needs to find.
+    fn last_found(&self, event: &Event, access: &Access, value: u64, from: usize) -> Option<usize> {
+        let on = |at: &usize| self.touching(*at, access).is_some();
+        let found = |at: usize| self.touching(at, access).is_some_and(|other| other.old == value);
+        (0..=from).rev().filter(on).find(|&at| found(at) || self.events[at].thread == event.thread)
+    }
+
+    fn touching(&self, at: usize, access: &Access) -> Option<&Access> {
+        self.events[at].accesses.as_slice().iter().find(|other| other.overlaps(access))
+    }
+
+    /// Whether something that the event waits to see changed was changed before `from`, after its thread last read it.
+    fn changed_before(&self, event: &Event, from: usize) -> bool {
+        event.accesses.as_slice().iter().filter(|access| access.waits).any(|access| {
+            let own = |at: &usize| self.events[*at].thread == event.thread && self.touching(*at, access).is_some();
+            let read = (0..from).rev().find(own).map_or(0, |at| at + 1);
+            (read..from).any(|at| {
+                let mut touched = self.events[at].accesses.as_slice().iter();
+                touched.any(|other| other.changed && !other.is_read() && other.overlaps(access))
+            })
+        })
+    }
+
+    /// The sequence that turns a race around: what comes after the rival without happening after it, then the event.
+    /// `None` when the event could not go there, because readers still hold what it wants for itself.
+    pub(super) fn turned<'a>(&'a self, rival: usize, event: &'a Event) -> Option<Vec<&'a Event>> {
+        let free = (rival + 1..self.events.len()).filter(|&at| !self.happens_before(rival, at));
+        let mut sequence: Vec<&Event> = free.map(|at| &self.events[at]).collect();
+        let wanted = event.accesses.as_slice().iter().find(|access| access.waits && access.kind == Kind::Acquire);
+        if let Some(wanted) = wanted {
+            let shared = self.touching(rival, wanted).filter(|access| access.kind == Kind::AcquireShared);
+            if shared.is_some_and(|shared| readers_after(shared.old, wanted, &sequence) != 0) {
+                return None;
+            }
+        }
+        sequence.push(event);
+        Some(sequence)
+    }
+}
+
+/// How many readers hold a lock after a sequence.
+fn readers_after(before: u64, lock: &Access, sequence: &[&Event]) -> i64 {
+    let touched = sequence.iter().flat_map(|event| event.accesses.as_slice()).filter(|access| access.overlaps(lock));
+    touched.fold(before as i64, |readers, access| match access.kind {
+        Kind::AcquireShared => readers + 1,
+        Kind::ReleaseShared => readers - 1,
+        _ => readers,
+    })
+}
+
+fn join(clock: &mut [u32; WIDTH], other: &[u32]) {
+    for (mine, theirs) in clock.iter_mut().zip(other) {
+        *mine = (*mine).max(*theirs);
+    }
+}
+
+/// The event that a thread that has not ended would do next.
+pub(super) fn event_of(pending: &crate::point::Pending) -> Event {
+    let accesses = Accesses::One(pending.access);
+    Event { thread: pending.thread, created: None, picks: Box::new([]), accesses }
+}

@@ -1,0 +1,155 @@
+//! What a strategy is shown, and what it answers.
+
+use std::ops::ControlFlow;
+
+use crate::access::{Access, Thread};
+use crate::trace::Trace;
+
+/// Whether a thread can make its next step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Readiness {
+    /// It can.
+    Ready,
+    /// It can, but it gave up its turn, and others who can go have not had theirs ([`crate::Fairness`]).
+    Held,
+    /// It waits for another thread.
+    Blocked,
+}
+
+/// What a thread would do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// The thread.
+    pub thread: Thread,
+    /// The first access of its next step, as far as it is known before.
+    pub access: Access,
+    /// Whether it can go.
+    pub readiness: Readiness,
+}
+
+impl Pending {
+    /// Whether the step is possible now.
+    pub fn is_enabled(&self) -> bool {
+        self.readiness != Readiness::Blocked
+    }
+}
+
+/// A moment at which somebody has to decide who goes next. At least one thread is enabled.
+#[derive(Clone, Copy, Debug)]
+pub struct ChoicePoint<'a> {
+    /// What the run did so far.
+    pub trace: &'a Trace,
+    /// Every thread that was created and has not ended, in the order of creation.
+    pub pending: &'a [Pending],
+}
+
+impl ChoicePoint<'_> {
+    /// Who made the last step.
+    pub fn current(&self) -> Option<Thread> {
+        self.trace.steps().last().map(|step| step.thread)
+    }
+
+    /// What that thread would do, if it has not ended.
+    pub fn pending_of(&self, thread: Thread) -> Option<&Pending> {
+        self.pending.iter().find(|pending| pending.thread == thread)
+    }
+
+    /// The threads to choose from: those that are ready, or, when nobody is, those that are held.
+    pub fn available(&self) -> impl Iterator<Item = Thread> {
+        let wanted =
+            self.pending.iter().map(|pending| pending.readiness).find(|&readiness| readiness == Readiness::Ready);
+        let wanted = wanted.unwrap_or(Readiness::Held);
+        self.pending.iter().filter(move |pending| pending.readiness == wanted).map(|pending| pending.thread)
+    }
+
+    /// Whether running another thread now would take the processor from one that could go on.
+    pub fn preempts(&self) -> bool {
+        let current = self.current().and_then(|thread| self.pending_of(thread));
+        current.is_some_and(|pending| pending.readiness == Readiness::Ready)
+    }
+}
+
+/// Why a strategy ends a run early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stop {
+    /// Every way to go on was, or will be, explored by other runs.
+    Redundant,
+    /// The program did something else than in the run that this one repeats, at this step.
+    Diverged(usize),
+}
+
+/// The answer to a choice point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Decision {
+    /// This thread makes its next step. It must be enabled.
+    Run(Thread),
+    /// The run ends here.
+    Stop(Stop),
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum End {
+    /// Every thread ended.
+    Complete,
+    /// Threads are left, and none can go.
+    Stuck,
+    /// The machine gave up at a limit.
+    Truncated,
+    /// The program failed.
+    Failed,
+    /// The strategy ended it.
+    Stopped(Stop),
+}
+
+/// A run that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// What it did.
+    pub trace: &'a Trace,
+    /// What the threads that had not ended would have done next.
+    pub pending: &'a [Pending],
+    /// How it ended.
+    pub end: End,
+}
+
+/// How much of what could have happened was seen, relative to what the machine controls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Coverage {
+    /// Every schedule, or one of every class of equivalent ones.
+    Exhaustive,
+    /// Every schedule with at most so many preemptions.
+    Preemptions(u32),
+    /// So many schedules drawn at random.
+    Sampled(u64),
+    /// The one schedule that was asked for.
+    Replayed,
+    /// Less than the strategy set out to see: a program that does not repeat itself.
+    Partial,
+}
+
+/// A way to search the schedules.
+pub trait Strategy {
+    /// Prepares the next run, or says what was covered when there is none.
+    fn start(&mut self) -> ControlFlow<Coverage>;
+
+    /// Who goes next. Called once before every step, also when only one thread can go.
+    fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision;
+
+    /// Which of `options` results (at least one) the step under way has.
+    fn pick(&mut self, options: u32) -> u32;
+
+    /// Learns from the run that has ended.
+    fn finish(&mut self, run: &Run<'_>);
+
+    /// What is covered if the search ends now; `None` when nothing can be said.
+    fn so_far(&self) -> Option<Coverage> {
+        None
+    }
+
+    /// How many runs were ended because they could only have repeated others.
+    fn redundant(&self) -> u64 {
+        0
+    }
+}

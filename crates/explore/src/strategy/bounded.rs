@@ -1,0 +1,99 @@
+//! Depth-first search with a bound on preemptions, which grows from 0 (Musuvathi and Qadeer, *Iterative context
+//! bounding*, PLDI 2007). Most bugs need two preemptions or fewer.
+//!
+//! A switch away from a thread that could go on is a preemption; one at a block, an end or a yield is free. Each bound
+//! starts from the beginning and so repeats the schedules of the smaller ones: that costs a fraction of the last bound and no
+//! memory, where a queue of the schedules left for the next bound would grow with the number of runs.
+
+use std::ops::ControlFlow;
+
+use crate::access::Thread;
+use crate::point::{ChoicePoint, Coverage, Decision, Run, Stop, Strategy};
+use crate::strategy::dfs::{Search, available};
+
+/// Every schedule with at most a number of preemptions.
+#[derive(Clone, Debug)]
+pub struct Bounded {
+    search: Search,
+    bound: u32,
+    bound_max: u32,
+    preemptions: u32,
+    /// Whether the bound kept anything out.
+    cut: bool,
+    runs: Vec<u64>,
+}
+
+impl Bounded {
+    /// Bounds 0 to `bound_max`, one after the other.
+    pub fn new(bound_max: u32) -> Self {
+        Self::between(0, bound_max)
+    }
+
+    /// Bounds `first` to `bound_max`, one after the other.
+    pub fn between(first: u32, bound_max: u32) -> Self {
+        let search = Search::default();
+        Bounded { search, bound: first, bound_max, preemptions: 0, cut: false, runs: vec![0] }
+    }
+
+    /// How many runs each bound took so far.
+    pub fn runs_by_bound(&self) -> &[u64] {
+        &self.runs
+    }
+}
+
+impl Strategy for Bounded {
+    fn start(&mut self) -> ControlFlow<Coverage> {
+        self.preemptions = 0;
+        while !self.search.advance() {
+            if self.search.diverged() {
+                return ControlFlow::Break(Coverage::Partial);
+            }
+            if !self.cut {
+                return ControlFlow::Break(Coverage::Exhaustive);
+            }
+            if self.bound >= self.bound_max {
+                return ControlFlow::Break(Coverage::Preemptions(self.bound));
+            }
+            self.bound += 1;
+            self.cut = false;
+            self.runs.push(0);
+            self.search.restart();
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision {
+        let (mut set, first) = available(at);
+        let preempts = at.preempts();
+        if preempts && self.preemptions >= self.bound && set.count_ones() > 1 {
+            set = bit(first);
+            self.cut = true;
+        }
+        let Some(thread) = self.search.thread(set, first) else {
+            return Decision::Stop(Stop::Diverged(at.trace.len()));
+        };
+        if preempts && thread != first {
+            self.preemptions += 1;
+        }
+        Decision::Run(thread)
+    }
+
+    fn pick(&mut self, options: u32) -> u32 {
+        self.search.result(options)
+    }
+
+    fn so_far(&self) -> Option<Coverage> {
+        self.bound.checked_sub(1).filter(|_| self.runs.len() > 1).map(Coverage::Preemptions)
+    }
+
+    fn finish(&mut self, run: &Run<'_>) {
+        self.search.ended(run.end);
+        if let Some(runs) = self.runs.last_mut() {
+            *runs += 1;
+        }
+    }
+}
+
+fn bit(thread: Thread) -> u64 {
+    1 << thread.index()
+}

@@ -1,0 +1,171 @@
+//! Plain depth-first search: every schedule there is. The oracle for the reduction on small programs, and the one loop
+//! under the preemption bound.
+//!
+//! Invariant: between two runs the frames spell the schedule of the next run up to its last decision that is new;
+//! what follows is decided by taking the first option. Memory grows with the length of a run, not with the number of runs.
+//! It visits up to (Σnᵢ)! / Πnᵢ! schedules for threads of nᵢ steps.
+
+use std::ops::ControlFlow;
+
+use crate::access::Thread;
+use crate::point::{ChoicePoint, Coverage, Decision, End, Run, Stop, Strategy};
+
+/// The options at one decision, and which of them is taken.
+#[derive(Clone, Debug)]
+struct Frame {
+    options: Options,
+    taken: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Options {
+    /// Threads, one bit each, and which goes first.
+    Threads { set: u64, first: Thread },
+    /// Results of a step.
+    Results(u32),
+}
+
+impl Options {
+    fn len(&self) -> u32 {
+        match self {
+            Options::Threads { set, .. } => set.count_ones(),
+            Options::Results(options) => *options,
+        }
+    }
+
+    /// The thread with that rank: the one that goes first, then the others in their order.
+    fn thread(&self, rank: u32) -> Option<Thread> {
+        let Options::Threads { set, first } = self else { return None };
+        if rank == 0 {
+            return Some(*first);
+        }
+        let mut rest = set & !(1 << first.index());
+        for _ in 1..rank {
+            rest &= rest.wrapping_sub(1);
+        }
+        (rest != 0).then(|| Thread(rest.trailing_zeros() as u8))
+    }
+}
+
+/// Depth-first search over the decisions that a filter lets through.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Search {
+    frames: Vec<Frame>,
+    depth: usize,
+    started: bool,
+    diverged: bool,
+}
+
+impl Search {
+    /// Prepares the next run; false when there is none.
+    pub(crate) fn advance(&mut self) -> bool {
+        self.depth = 0;
+        if !self.started {
+            self.started = true;
+            return true;
+        }
+        if self.diverged {
+            return false;
+        }
+        while let Some(frame) = self.frames.last_mut() {
+            if frame.taken + 1 < frame.options.len() {
+                frame.taken += 1;
+                return true;
+            }
+            self.frames.pop();
+        }
+        false
+    }
+
+    /// Starts over.
+    pub(crate) fn restart(&mut self) {
+        *self = Search { frames: std::mem::take(&mut self.frames), ..Search::default() };
+        self.frames.clear();
+    }
+
+    /// Whether the program did not repeat itself.
+    pub(crate) fn diverged(&self) -> bool {
+        self.diverged
+    }
+
+    /// The thread to run among `set`, `first` before the others.
+    pub(crate) fn thread(&mut self, set: u64, first: Thread) -> Option<Thread> {
+        let taken = self.decide(Options::Threads { set, first })?;
+        self.frames[self.depth - 1].options.thread(taken)
+    }
+
+    /// A result among so many.
+    pub(crate) fn result(&mut self, options: u32) -> u32 {
+        self.decide(Options::Results(options)).unwrap_or(0)
+    }
+
+    fn decide(&mut self, options: Options) -> Option<u32> {
+        if self.depth == self.frames.len() {
+            self.frames.push(Frame { options, taken: 0 });
+        } else if self.frames[self.depth].options != options {
+            self.diverged = true;
+            return None;
+        }
+        self.depth += 1;
+        Some(self.frames[self.depth - 1].taken)
+    }
+
+    /// The run ended: decisions of an earlier run beyond its end no longer count.
+    pub(crate) fn ended(&mut self, end: End) {
+        if matches!(end, End::Stopped(Stop::Diverged(_))) || self.depth < self.frames.len() {
+            self.diverged = true;
+        }
+        self.frames.truncate(self.depth);
+    }
+}
+
+/// The threads available at a choice point, one bit each, and the one to prefer: who ran last, else the first.
+pub(crate) fn available(at: &ChoicePoint<'_>) -> (u64, Thread) {
+    let mut set = 0u64;
+    let mut first = None;
+    for thread in at.available() {
+        set |= 1 << thread.index();
+        if first.is_none() || at.current() == Some(thread) {
+            first = Some(thread);
+        }
+    }
+    (set, first.expect("a choice point has an enabled thread"))
+}
+
+/// Every schedule, one after the other.
+#[derive(Clone, Debug, Default)]
+pub struct Dfs {
+    search: Search,
+}
+
+impl Dfs {
+    /// A search that has seen nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Strategy for Dfs {
+    fn start(&mut self) -> ControlFlow<Coverage> {
+        if self.search.advance() {
+            return ControlFlow::Continue(());
+        }
+        ControlFlow::Break(if self.search.diverged() { Coverage::Partial } else { Coverage::Exhaustive })
+    }
+
+    fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision {
+        let (set, first) = available(at);
+        match self.search.thread(set, first) {
+            Some(thread) => Decision::Run(thread),
+            None => Decision::Stop(Stop::Diverged(at.trace.len())),
+        }
+    }
+
+    fn pick(&mut self, options: u32) -> u32 {
+        self.search.result(options)
+    }
+
+    fn finish(&mut self, run: &Run<'_>) {
+        self.search.ended(run.end);
+    }
+}

@@ -1,0 +1,7 @@
+//! One strategy a file. The reduction has a module of its own, [`crate::dpor`].
+
+pub mod bounded;
+pub mod dfs;
+pub mod pct;
+pub mod random;
+pub mod replay;

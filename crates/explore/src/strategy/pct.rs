@@ -1,0 +1,107 @@
+//! Probabilistic concurrency testing (Burckhardt, Kothari, Musuvathi and Nagarakatte, ASPLOS 2010): random priorities,
+//! and d-1 moments at which the running thread falls below all others. With n threads and k steps a bug of depth d shows
+//! with probability at least 1/(n·k^(d-1)) a run.
+//!
+//! k is a guess that the caller gives, so that run number i does not depend on the runs before it. One departure: a thread that yields falls
+//! below all others too, or one that spins at the highest priority would never stop.
+
+use std::ops::ControlFlow;
+
+use crate::access::Thread;
+use crate::point::{ChoicePoint, Coverage, Decision, Run, Strategy};
+use crate::rng::Rng;
+
+/// Schedules by random priorities.
+#[derive(Clone, Debug)]
+pub struct Pct {
+    seed: u64,
+    next: u64,
+    end: u64,
+    done: u64,
+    depth: u32,
+    steps_max: u64,
+    rng: Rng,
+    /// The higher the sooner; 0 when the thread has not been seen in this run.
+    priority: [u64; Thread::MAX],
+    /// What the next thread that falls gets: less than everything before.
+    floor: u64,
+    changes: Vec<u64>,
+}
+
+/// Priorities drawn at creation lie above this, those of threads that fell below it.
+const MIDDLE: u64 = 1 << 62;
+
+impl Pct {
+    /// Runs `first` to `first + count` of that seed, for bugs of that depth. `steps` is a guess at the length of a run.
+    pub fn new(seed: u64, first: u64, count: u64, depth: u32, steps: u64) -> Self {
+        Pct {
+            seed,
+            next: first,
+            end: first.saturating_add(count),
+            done: 0,
+            depth,
+            steps_max: steps.max(1),
+            rng: Rng::for_run(seed, first),
+            priority: [0; Thread::MAX],
+            floor: MIDDLE,
+            changes: Vec::new(),
+        }
+    }
+
+    fn fall(&mut self, thread: Thread) {
+        self.floor -= 1;
+        self.priority[thread.index()] = self.floor;
+    }
+
+    fn highest(&mut self, at: &ChoicePoint<'_>) -> Thread {
+        for pending in at.pending {
+            let priority = &mut self.priority[pending.thread.index()];
+            if *priority == 0 {
+                *priority = MIDDLE + 1 + self.rng.below(MIDDLE);
+            }
+        }
+        at.available().max_by_key(|thread| self.priority[thread.index()]).expect("a choice point has an enabled thread")
+    }
+}
+
+impl Strategy for Pct {
+    fn start(&mut self) -> ControlFlow<Coverage> {
+        if self.next >= self.end {
+            return ControlFlow::Break(Coverage::Sampled(self.done));
+        }
+        self.rng = Rng::for_run(self.seed, self.next);
+        self.next += 1;
+        self.priority = [0; Thread::MAX];
+        self.floor = MIDDLE;
+        let (rng, steps) = (&mut self.rng, self.steps_max);
+        self.changes.clear();
+        self.changes.extend((1..self.depth).map(|_| rng.below(steps)));
+        ControlFlow::Continue(())
+    }
+
+    fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision {
+        if let Some(step) = at.trace.steps().last()
+            && step.yielded
+        {
+            self.fall(step.thread);
+        }
+        let mut thread = self.highest(at);
+        if self.changes.contains(&(at.trace.len() as u64)) {
+            self.fall(thread);
+            thread = self.highest(at);
+        }
+        Decision::Run(thread)
+    }
+
+    fn pick(&mut self, options: u32) -> u32 {
+        self.rng.below(u64::from(options)) as u32
+    }
+
+    fn so_far(&self) -> Option<Coverage> {
+        Some(Coverage::Sampled(self.done))
+    }
+
+    fn finish(&mut self, _: &Run<'_>) {
+        self.done += 1;
+    }
+}

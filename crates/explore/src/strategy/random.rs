@@ -1,0 +1,52 @@
+//! Uniform choice at every point. Run k of seed s is the same whoever makes it, so workers can share the runs out.
+
+use std::ops::ControlFlow;
+
+use crate::point::{ChoicePoint, Coverage, Decision, Run, Strategy};
+use crate::rng::Rng;
+
+/// Schedules drawn at random.
+#[derive(Clone, Debug)]
+pub struct Random {
+    seed: u64,
+    next: u64,
+    end: u64,
+    done: u64,
+    rng: Rng,
+}
+
+impl Random {
+    /// Runs `first` to `first + count` of that seed.
+    pub fn new(seed: u64, first: u64, count: u64) -> Self {
+        Random { seed, next: first, end: first.saturating_add(count), done: 0, rng: Rng::for_run(seed, first) }
+    }
+}
+
+impl Strategy for Random {
+    fn start(&mut self) -> ControlFlow<Coverage> {
+        if self.next >= self.end {
+            return ControlFlow::Break(Coverage::Sampled(self.done));
+        }
+        self.rng = Rng::for_run(self.seed, self.next);
+        self.next += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision {
+        let count = at.available().count() as u64;
+        let rank = if count > 1 { self.rng.below(count) as usize } else { 0 };
+        Decision::Run(at.available().nth(rank).expect("a choice point has an enabled thread"))
+    }
+
+    fn pick(&mut self, options: u32) -> u32 {
+        self.rng.below(u64::from(options)) as u32
+    }
+
+    fn so_far(&self) -> Option<Coverage> {
+        Some(Coverage::Sampled(self.done))
+    }
+
+    fn finish(&mut self, _: &Run<'_>) {
+        self.done += 1;
+    }
+}

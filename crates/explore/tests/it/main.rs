@@ -1,0 +1,7 @@
+//! The strategies on a small machine, against brute force.
+
+mod brute;
+mod known;
+mod machine;
+mod random_programs;
+mod strategies;

@@ -1,0 +1,218 @@
+//! Thousands of random programs: the reduction makes one run for each class, and misses none.
+
+use selvedge_explore::Rng;
+
+use crate::brute::compare;
+use crate::machine::{Addr, Op, Program, Val};
+
+struct Maker {
+    rng: Rng,
+}
+
+impl Maker {
+    fn below(&mut self, bound: usize) -> usize {
+        self.rng.below(bound as u64) as usize
+    }
+
+    fn memory_op(&mut self, variables: usize) -> Op {
+        let addr = Addr::Var(self.below(variables));
+        let small = Val::C(self.below(3) as i64);
+        match self.below(7) {
+            0 | 1 => Op::Load(self.below(3), addr),
+            2 | 3 => Op::Store(addr, small),
+            4 => Op::Add(self.below(3), addr, Val::C(1)),
+            5 => Op::Cas(3, addr, small, Val::C(1 + self.below(2) as i64)),
+            _ => Op::Store(addr, Val::R(self.below(4))),
+        }
+    }
+
+    /// A thread over memory only, with a jump over its last instruction now and then.
+    fn memory_thread(&mut self, length: usize, variables: usize) -> Vec<Op> {
+        let mut ops: Vec<Op> = (0..length).map(|_| self.memory_op(variables)).collect();
+        if self.below(3) == 0 && length > 1 {
+            let end = ops.len() + 1;
+            ops.insert(length - 1, Op::IfZero(self.below(4), end));
+        }
+        ops
+    }
+
+    fn locking_thread(&mut self, length: usize, locks: usize) -> Vec<Op> {
+        let mut ops = Vec::new();
+        while ops.len() < length {
+            let lock = self.below(locks);
+            match self.below(7) {
+                0 => ops.extend([Op::Lock(lock), self.memory_op(2), Op::Unlock(lock)]),
+                1 => {
+                    let other = self.below(locks);
+                    if other == lock {
+                        ops.extend([Op::Lock(lock), Op::Unlock(lock)]);
+                    } else {
+                        ops.extend([Op::Lock(lock), Op::Lock(other), Op::Unlock(other), Op::Unlock(lock)]);
+                    }
+                }
+                2 => {
+                    let end = ops.len() + 3;
+                    ops.extend([Op::TryLock(3, lock), Op::IfZero(3, end), Op::Unlock(lock)]);
+                }
+                3 => ops.extend([Op::LockShared(lock), self.memory_op(1), Op::UnlockShared(lock)]),
+                4 => ops.extend([Op::LockShared(lock), Op::UnlockShared(lock)]),
+                5 => ops.push(if self.below(2) == 0 { Op::Take(0) } else { Op::Give(0) }),
+                _ => ops.push(self.memory_op(2)),
+            }
+        }
+        ops
+    }
+}
+
+fn check(count: u64, wanted: u64, make: impl Fn(&mut Maker) -> Program) {
+    let mut compared = 0;
+    for number in 0..count {
+        let program = make(&mut Maker { rng: Rng::for_run(7, number) });
+        compared += u64::from(compare(&program, 3_000, true));
+    }
+    assert!(compared >= wanted, "only {compared} of {count} programs were small enough");
+}
+
+#[test]
+fn memory() {
+    check(3000, 2500, |maker| {
+        let threads = 2 + maker.below(2);
+        let variables = 1 + maker.below(3);
+        let threads = (0..threads).map(|_| {
+            let length = 1 + maker.below(4);
+            maker.memory_thread(length, variables)
+        });
+        let threads = threads.collect();
+        Program::new(threads, variables)
+    });
+}
+
+#[test]
+fn four_short_threads() {
+    check(1000, 800, |maker| {
+        let threads = (0..4).map(|_| {
+            let length = 1 + maker.below(2);
+            maker.memory_thread(length, 2)
+        });
+        let threads = threads.collect();
+        Program::new(threads, 2)
+    });
+}
+
+#[test]
+fn locks_and_semaphores() {
+    check(3000, 2000, |maker| {
+        let threads = 2 + maker.below(2);
+        let locks = 1 + maker.below(2);
+        let threads = (0..threads).map(|_| {
+            let length = 1 + maker.below(3);
+            maker.locking_thread(length, locks)
+        });
+        let threads = threads.collect();
+        let semaphores = vec![maker.below(3) as u64];
+        Program { locks: 2, semaphores, ..Program::new(threads, 2) }
+    });
+}
+
+#[test]
+fn creation_and_join() {
+    check(1500, 1000, |maker| {
+        let mut first = vec![Op::Spawn(1), maker.memory_op(2), Op::Spawn(2)];
+        first.push(maker.memory_op(2));
+        first.extend([Op::Join(1), maker.memory_op(2), Op::Join(2), Op::Load(0, Addr::Var(0))]);
+        let second = maker.memory_thread(2, 2);
+        let third = maker.memory_thread(2, 2);
+        Program { initial: 1, ..Program::new(vec![first, second, third], 2) }
+    });
+}
+
+#[test]
+fn calls_and_returns() {
+    check(600, 400, |maker| {
+        let threads = (0..2 + usize::from(maker.below(4) == 0)).map(|_| {
+            let operation = |maker: &mut Maker| [Op::Call, maker.memory_op(2), Op::Return(Val::R(0))];
+            let mut ops = operation(maker).to_vec();
+            if maker.below(3) == 0 {
+                ops.extend([Op::Call, Op::Return(Val::C(1))]);
+            }
+            ops
+        });
+        let threads = threads.collect();
+        Program::new(threads, 2)
+    });
+}
+
+#[test]
+fn conditions() {
+    check(1000, 700, |maker| {
+        let waiter = |maker: &mut Maker| {
+            let mut ops = vec![Op::Lock(0)];
+            if maker.below(2) == 0 {
+                ops.extend([Op::Load(0, Addr::Var(0)), Op::Wait(0, 0)]);
+            } else {
+                ops.push(Op::Wait(0, 0));
+            }
+            ops.push(Op::Unlock(0));
+            ops
+        };
+        let mut threads = vec![waiter(maker)];
+        if maker.below(2) == 0 {
+            threads.push(waiter(maker));
+        }
+        threads.push(match maker.below(3) {
+            0 => vec![Op::Store(Addr::Var(0), Val::C(1)), Op::Signal(0)],
+            1 => vec![Op::Lock(0), Op::Signal(0), Op::Unlock(0), Op::Signal(0)],
+            _ => vec![Op::Signal(0), Op::Lock(0), Op::Unlock(0)],
+        });
+        Program { locks: 1, conditions: 1, ..Program::new(threads, 1) }
+    });
+}
+
+#[test]
+fn spinning_until_a_change() {
+    check(600, 400, |maker| {
+        let spin = vec![Op::Changed(0, Addr::Var(0)), Op::IfZero(0, 0), Op::Load(1, Addr::Var(1))];
+        let mut threads = vec![spin];
+        for _ in 0..1 + maker.below(2) {
+            let length = 1 + maker.below(2);
+            let mut ops: Vec<Op> = (0..length).map(|_| maker.memory_op(2)).collect();
+            ops.push(Op::Store(Addr::Var(0), Val::C(1)));
+            threads.push(ops);
+        }
+        Program::new(threads, 2)
+    });
+}
+
+#[test]
+fn exchanges_that_wait() {
+    check(1500, 1000, |maker| {
+        let threads = (0..2 + maker.below(2)).map(|_| {
+            let mut ops = maker.memory_thread(2, 2);
+            let expected = if maker.below(2) == 0 { Val::C(maker.below(3) as i64) } else { Val::R(0) };
+            let exchange = Op::CasOrWait(Addr::Var(maker.below(2)), expected, Val::C(maker.below(3) as i64));
+            ops.insert(maker.below(3).min(ops.len()), exchange);
+            ops
+        });
+        let threads = threads.collect();
+        Program::new(threads, 2)
+    });
+}
+
+/// Picks may cost runs that are given up, but never a class.
+#[test]
+fn picks() {
+    let mut redundant_allowed = 0;
+    for number in 0..1500 {
+        let mut maker = Maker { rng: Rng::for_run(11, number) };
+        let threads = (0..2 + maker.below(2)).map(|_| {
+            let mut ops = maker.memory_thread(2, 2);
+            if maker.below(2) == 0 {
+                ops.insert(maker.below(2), Op::Choose(maker.below(3), 2 + maker.below(2) as u32));
+            }
+            ops
+        });
+        let program = Program::new(threads.collect(), 2);
+        redundant_allowed += u64::from(compare(&program, 3_000, false));
+    }
+    assert!(redundant_allowed > 1000);
+}

@@ -1,0 +1,130 @@
+//! The other strategies: what they find, and that everything they find comes again.
+
+use selvedge_explore::{Bounded, Coverage, Dfs, Dpor, End, Pct, Random, Replay, Strategy};
+
+use crate::brute::see;
+use crate::machine::{Addr, Op, Outcome, Program, Val, explore};
+
+fn lost_update() -> Program {
+    let increment = || {
+        vec![
+            Op::Load(0, Addr::Var(0)),
+            Op::Set(1, Val::C(1)),
+            Op::IfZero(0, 4),
+            Op::Set(1, Val::C(2)),
+            Op::Store(Addr::Var(0), Val::R(1)),
+        ]
+    };
+    Program::new(vec![increment(), increment()], 1)
+}
+
+fn lost(outcome: &Outcome) -> bool {
+    outcome.memory[0] == 1
+}
+
+fn replays(program: &Program, strategy: &mut dyn Strategy, runs_max: u64, bad: impl Fn(&Outcome) -> bool) -> u64 {
+    let mut failures = Vec::new();
+    explore(program, strategy, runs_max, |outcome, trace, _| {
+        if bad(outcome) {
+            failures.push((trace.schedule(), outcome.clone()));
+        }
+    });
+    for (schedule, expect) in &failures {
+        let mut replay = Replay::new(schedule.clone());
+        let mut again = Vec::new();
+        let (coverage, runs) = explore(program, &mut replay, 10, |outcome, trace, end| {
+            assert!(!matches!(end, End::Stopped(_)));
+            assert_eq!(&trace.schedule(), schedule);
+            again.push(outcome.clone());
+        });
+        assert_eq!((coverage, runs), (Some(Coverage::Replayed), 1));
+        assert_eq!(again, std::slice::from_ref(expect));
+    }
+    failures.len() as u64
+}
+
+#[test]
+fn every_strategy_finds_the_lost_update_and_replays_it() {
+    let program = lost_update();
+    assert_eq!(replays(&program, &mut Dfs::new(), 1000, lost), 4, "of the 6 schedules");
+    assert_eq!(replays(&program, &mut Bounded::new(0), 1000, lost), 0, "it needs a preemption");
+    assert!(replays(&program, &mut Bounded::new(1), 1000, lost) > 0);
+    assert!(replays(&program, &mut Dpor::new(), 1000, lost) > 0);
+    assert!(replays(&program, &mut Random::new(1, 0, 100), 1000, lost) > 10);
+    assert!(replays(&program, &mut Pct::new(1, 0, 100, 2, 4), 1000, lost) > 10);
+}
+
+#[test]
+fn pct_without_change_points_does_not_preempt() {
+    assert_eq!(replays(&lost_update(), &mut Pct::new(1, 0, 200, 1, 4), 1000, lost), 0);
+}
+
+#[test]
+fn bounds_grow_until_nothing_is_left_out() {
+    let mut bounded = Bounded::new(100);
+    let seen = see(&lost_update(), &mut bounded, 1000);
+    assert_eq!(seen.coverage, Some(Coverage::Exhaustive));
+    assert_eq!(bounded.runs_by_bound(), [2, 4, 6]);
+    assert_eq!(see(&lost_update(), &mut Bounded::new(1), 1000).coverage, Some(Coverage::Preemptions(1)));
+}
+
+#[test]
+fn a_replay_of_another_program_says_so() {
+    let mut schedule = Vec::new();
+    explore(&lost_update(), &mut Dfs::new(), 1, |_, trace, _| schedule = trace.schedule());
+    let other = Program::new(vec![vec![Op::Load(0, Addr::Var(0))]], 1);
+    let mut replay = Replay::new(schedule.clone());
+    let (_, runs) = explore(&other, &mut replay, 10, |_, _, _| {});
+    assert_eq!(runs, 1);
+    assert!(replay.diverged(), "the schedule is longer than the run");
+    schedule.truncate(1);
+    let mut replay = Replay::new(schedule);
+    explore(&lost_update(), &mut replay, 10, |_, _, _| {});
+    assert!(replay.diverged(), "the run is longer than the schedule");
+}
+
+#[test]
+fn random_runs_do_not_depend_on_who_makes_them() {
+    let program = lost_update();
+    let outcomes = |first, count| {
+        let mut outcomes = Vec::new();
+        explore(&program, &mut Random::new(42, first, count), 1000, |_, trace, _| outcomes.push(trace.schedule()));
+        outcomes
+    };
+    let mut halves = outcomes(0, 30);
+    halves.extend(outcomes(30, 30));
+    assert_eq!(halves, outcomes(0, 60));
+}
+
+/// Two threads that spin with yields while a third has not yet set what they wait for: no strategy may run forever.
+#[test]
+fn spinning_with_yield_ends() {
+    let spin = || vec![Op::Load(0, Addr::Var(0)), Op::Yield, Op::IfZero(0, 0)];
+    let set = vec![Op::Load(1, Addr::Var(1)), Op::Store(Addr::Var(0), Val::C(1))];
+    let program = Program::new(vec![spin(), spin(), set], 2);
+    for strategy in
+        [&mut Bounded::new(2) as &mut dyn Strategy, &mut Random::new(3, 0, 500), &mut Pct::new(3, 0, 500, 3, 20)]
+    {
+        let seen = see(&program, strategy, 100_000);
+        assert!(seen.coverage.is_some());
+        assert!(seen.outcomes.iter().all(|outcome| !outcome.truncated && !outcome.stuck));
+    }
+    let first = explore(&program, &mut Dpor::new(), 1, |outcome, _, _| assert!(!outcome.truncated));
+    assert_eq!(first.1, 1);
+}
+
+#[test]
+fn a_program_that_does_not_repeat_itself_is_noticed() {
+    let programs = [
+        lost_update(),
+        Program::new(vec![vec![Op::Load(0, Addr::Var(0))], vec![Op::Store(Addr::Var(1), Val::C(2))]], 2),
+    ];
+    for strategy in [&mut Dfs::new() as &mut dyn Strategy, &mut Dpor::new()] {
+        let mut coverage = None;
+        for run in 0..1000 {
+            let (ended, _) = explore(&programs[usize::from(run == 1)], strategy, 1, |_, _, _| {});
+            coverage = coverage.or(ended);
+        }
+        assert_eq!(coverage, Some(Coverage::Partial));
+    }
+}

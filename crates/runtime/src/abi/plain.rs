@@ -1,0 +1,197 @@
+//! Plain and volatile accesses. Plain ones are no steps: two that conflict without order are a data race, which is a finding
+//! in itself, and the order of those that are ordered does not matter. Volatile ones are steps, because code that
+//! predates atomics uses them as such.
+
+use std::ffi::{c_int, c_void};
+
+use selvedge_driver::FindingKind;
+use selvedge_explore::{Access, Kind};
+
+use crate::control::{active, with};
+use crate::fiber::{Wants, fail};
+use crate::memory::arena;
+use crate::race::{Conflict, Touch};
+use crate::{point, site};
+
+/// Looks at an access of the code under test.
+#[inline(always)]
+fn plain(address: *mut c_void, size: usize, write: bool) {
+    if active() {
+        look(address as usize, size, write, site::pc());
+    }
+}
+
+fn look(address: usize, size: usize, write: bool, pc: u64) {
+    arena::check(address, size, write, pc);
+    let touch = Touch { address: address as u64, size: size as u64, write, atomic: false, pc };
+    let conflict = with(|control| {
+        if write {
+            let fiber = control.fiber();
+            if !(fiber.bottom..fiber.top).contains(&(address as u64)) {
+                fiber.spin.effect();
+            }
+        }
+        if !control.settings.races {
+            return None;
+        }
+        let current = control.current;
+        control.races.touch(current, touch)
+    });
+    if let Some(conflict) = conflict {
+        race(touch, conflict);
+    }
+}
+
+/// Ends the run with a data race.
+#[cold]
+pub fn race(touch: Touch, conflict: Conflict) -> ! {
+    let verb = |write, atomic| match (write, atomic) {
+        (true, false) => "write",
+        (false, false) => "read",
+        (true, true) => "atomic write",
+        (false, true) => "atomic read",
+    };
+    let message = format!(
+        "data race on {} bytes at {:#x}: {} here, {} by T{} at {:#x}, and nothing orders them",
+        touch.size,
+        touch.address,
+        verb(touch.write, touch.atomic),
+        verb(conflict.write, conflict.atomic),
+        conflict.thread,
+        conflict.pc
+    );
+    fail(FindingKind::DataRace, message, touch.pc)
+}
+
+fn volatile(address: *mut c_void, size: usize, write: bool) {
+    if !active() {
+        return;
+    }
+    let kind = if write { Kind::Write } else { Kind::Read };
+    let access = Access::new(address as u64, size as u32, kind);
+    let pc = site::pc();
+    point::arrive(access, Wants::Nothing, pc);
+    arena::check(address as usize, size, write, pc);
+    point::record(access, None);
+    with(|control| control.fiber().spin.effect());
+}
+
+macro_rules! accesses {
+    ($($name:ident: $how:ident($size:expr, $write:expr);)*) => { $(
+        mod $name {
+            use super::*;
+            pub unsafe extern "C" fn at(address: *mut c_void) {
+                super::$how(address, $size, $write)
+            }
+        }
+    )*
+    crate::entries! { $($name => $name::at;)* }
+    };
+}
+
+accesses! {
+    __tsan_read1: plain(1, false);
+    __tsan_read2: plain(2, false);
+    __tsan_read4: plain(4, false);
+    __tsan_read8: plain(8, false);
+    __tsan_read16: plain(16, false);
+    __tsan_write1: plain(1, true);
+    __tsan_write2: plain(2, true);
+    __tsan_write4: plain(4, true);
+    __tsan_write8: plain(8, true);
+    __tsan_write16: plain(16, true);
+    __tsan_read_write1: plain(1, true);
+    __tsan_read_write2: plain(2, true);
+    __tsan_read_write4: plain(4, true);
+    __tsan_read_write8: plain(8, true);
+    __tsan_read_write16: plain(16, true);
+    __tsan_unaligned_read1: plain(1, false);
+    __tsan_unaligned_read2: plain(2, false);
+    __tsan_unaligned_read4: plain(4, false);
+    __tsan_unaligned_read8: plain(8, false);
+    __tsan_unaligned_read16: plain(16, false);
+    __tsan_unaligned_write1: plain(1, true);
+    __tsan_unaligned_write2: plain(2, true);
+    __tsan_unaligned_write4: plain(4, true);
+    __tsan_unaligned_write8: plain(8, true);
+    __tsan_unaligned_write16: plain(16, true);
+    __tsan_unaligned_read_write1: plain(1, true);
+    __tsan_unaligned_read_write2: plain(2, true);
+    __tsan_unaligned_read_write4: plain(4, true);
+    __tsan_unaligned_read_write8: plain(8, true);
+    __tsan_unaligned_read_write16: plain(16, true);
+    __tsan_volatile_read1: volatile(1, false);
+    __tsan_volatile_read2: volatile(2, false);
+    __tsan_volatile_read4: volatile(4, false);
+    __tsan_volatile_read8: volatile(8, false);
+    __tsan_volatile_read16: volatile(16, false);
+    __tsan_volatile_write1: volatile(1, true);
+    __tsan_volatile_write2: volatile(2, true);
+    __tsan_volatile_write4: volatile(4, true);
+    __tsan_volatile_write8: volatile(8, true);
+    __tsan_volatile_write16: volatile(16, true);
+    __tsan_unaligned_volatile_read1: volatile(1, false);
+    __tsan_unaligned_volatile_read2: volatile(2, false);
+    __tsan_unaligned_volatile_read4: volatile(4, false);
+    __tsan_unaligned_volatile_read8: volatile(8, false);
+    __tsan_unaligned_volatile_read16: volatile(16, false);
+    __tsan_unaligned_volatile_write1: volatile(1, true);
+    __tsan_unaligned_volatile_write2: volatile(2, true);
+    __tsan_unaligned_volatile_write4: volatile(4, true);
+    __tsan_unaligned_volatile_write8: volatile(8, true);
+    __tsan_unaligned_volatile_write16: volatile(16, true);
+    __tsan_vptr_read: plain(8, false);
+    __tsan_vptr_update: plain(8, true);
+}
+
+crate::entries! {
+    __tsan_read_range => read_range;
+    __tsan_write_range => write_range;
+    __tsan_memcpy => copy;
+    __tsan_memmove => copy;
+    __tsan_memset => set;
+}
+
+unsafe extern "C" fn read_range(address: *mut c_void, size: usize) {
+    plain(address, size, false);
+}
+
+unsafe extern "C" fn write_range(address: *mut c_void, size: usize) {
+    plain(address, size, true);
+}
+
+unsafe extern "C" fn copy(to: *mut c_void, from: *const c_void, size: usize) -> *mut c_void {
+    if size > 0 {
+        plain(from.cast_mut(), size, false);
+        plain(to, size, true);
+    }
+    // SAFETY: the caller's request; `memmove` also serves where `memcpy` was asked for.
+    unsafe { libc::memmove(to, from, size) }
+}
+
+unsafe extern "C" fn set(to: *mut c_void, value: c_int, size: usize) -> *mut c_void {
+    if size > 0 {
+        plain(to, size, true);
+    }
+    // SAFETY: the caller's request.
+    unsafe { libc::memset(to, value, size) }
+}
+
+macro_rules! ignored {
+    ($($name:ident($($argument:ident: $type:ty),*);)*) => { $(
+        /// Nothing to do.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($argument: $type),*) {
+            $(let _ = $argument;)*
+        }
+    )* };
+}
+
+ignored! {
+    __tsan_init();
+    __tsan_func_entry(pc: *mut c_void);
+    __tsan_func_exit();
+    __tsan_ignore_thread_begin();
+    __tsan_ignore_thread_end();
+    __tsan_atomic_signal_fence(order: c_int);
+}

@@ -1,0 +1,305 @@
+//! The state of the search and of the run that is under way, in one place.
+//!
+//! Invariant: while a run is under way exactly one kernel thread executes, whichever fiber it is on; the sleeping threads
+//! whose stacks the fibers use never wake. So the state needs no lock. It is borrowed only inside [`with`], and no switch
+//! happens inside one, so no two borrows overlap.
+
+use std::cell::UnsafeCell;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use selvedge_driver::{FindingKind, Settings};
+use selvedge_explore::{Access, Decision, Fairness, Pending, Readiness, Strategy, Thread, Trace};
+
+use crate::fiber::{Fiber, Wants};
+use crate::history::Histories;
+use crate::posix::objects::Objects;
+use crate::race::Races;
+use crate::switch::Context;
+
+/// Why a run was left before its threads ended.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What went wrong.
+    pub kind: FindingKind,
+    /// In a sentence.
+    pub message: String,
+    /// Where.
+    pub pc: u64,
+}
+
+/// How a run came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// Every thread ended.
+    Complete,
+    /// Nobody can go.
+    Stuck,
+    /// Too many steps.
+    Truncated,
+    /// `failure` says why.
+    Failed,
+    /// The strategy wanted so.
+    Stopped(selvedge_explore::Stop),
+}
+
+/// What else is kept of a step, for reports.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Detail {
+    /// The return address in the code under test.
+    pub pc: u64,
+    /// The value after the step.
+    pub new: Option<u64>,
+}
+
+/// So many steps of one thread are enough while others could go.
+const IN_A_ROW_MAX: u32 = 500;
+
+/// Everything.
+pub struct Control {
+    /// The fiber that runs.
+    pub current: usize,
+    /// All fibers; the first `created` take part in this run.
+    pub fibers: Vec<Fiber>,
+    /// How many threads this run has created.
+    pub created: usize,
+    /// The fiber that waits for the one it created to reach its first step.
+    pub starting: Option<usize>,
+    /// What every thread would do next.
+    pub pending: Vec<Pending>,
+    /// How many steps the same thread has made one after the other.
+    pub in_a_row: u32,
+    /// The threads that go round loops without effect, one bit each.
+    pub spinning: u64,
+    /// Whether the current fiber was chosen and has not yet recorded its step.
+    pub under_way: bool,
+    /// What the run did.
+    pub trace: Trace,
+    /// The same, for reports.
+    pub details: Vec<Detail>,
+    /// Who decides.
+    pub strategy: Box<dyn Strategy>,
+    /// Who is held back.
+    pub fairness: Fairness,
+    /// What went wrong.
+    pub failure: Option<Failure>,
+    /// How the run came to its end.
+    pub left: Left,
+    /// Where the search goes on.
+    pub search: Context,
+    /// What to do.
+    pub settings: Settings,
+    /// Locks and what waits for them.
+    pub objects: Objects,
+    /// Who knows of whose accesses.
+    pub races: Races,
+    /// Operations and histories.
+    pub histories: Histories,
+    /// Whether the program runs its tests itself.
+    pub hosted: bool,
+    /// Nanoseconds of virtual time.
+    pub time: u64,
+}
+
+/// The function that a thread starts with.
+pub type Body = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
+
+struct Cell(UnsafeCell<Option<Control>>);
+
+// SAFETY: see the module's invariant.
+unsafe impl Sync for Cell {}
+
+static CONTROL: Cell = Cell(UnsafeCell::new(None));
+static ACTIVE: AtomicBool = AtomicBool::new(false);
+static STEPS: AtomicU64 = AtomicU64::new(0);
+
+/// Whether code under test runs, under control.
+#[inline(always)]
+pub fn active() -> bool {
+    ACTIVE.load(Ordering::Relaxed)
+}
+
+/// Says whether code under test runs.
+pub fn set_active(active: bool) {
+    ACTIVE.store(active, Ordering::Relaxed);
+}
+
+/// All steps of all runs so far: the watchdog's sign of life.
+pub fn steps() -> u64 {
+    STEPS.load(Ordering::Relaxed)
+}
+
+/// Puts the state in its place.
+pub fn install(control: Control) {
+    // SAFETY: called by the search, when no run is under way.
+    unsafe { *CONTROL.0.get() = Some(control) };
+}
+
+/// Borrows the state.
+#[inline(always)]
+pub fn with<R>(f: impl FnOnce(&mut Control) -> R) -> R {
+    // SAFETY: one kernel thread, and `f` neither switches nor calls `with`: see the module's invariant.
+    let control = unsafe { &mut *CONTROL.0.get() };
+    f(control.as_mut().expect("the search is set up before anything is controlled"))
+}
+
+/// Whether there is a state.
+pub fn is_installed() -> bool {
+    // SAFETY: as in `with`.
+    unsafe { (*CONTROL.0.get()).is_some() }
+}
+
+/// What to do after a decision.
+#[derive(Clone, Copy, Debug)]
+pub enum Next {
+    /// Go on.
+    Stay,
+    /// Another fiber goes on.
+    Switch(usize),
+    /// The run is over.
+    Leave,
+}
+
+impl Control {
+    /// The fiber that runs.
+    pub fn fiber(&mut self) -> &mut Fiber {
+        let current = self.current;
+        &mut self.fibers[current]
+    }
+
+    fn slot(&self, thread: usize) -> Option<usize> {
+        self.pending.iter().position(|pending| pending.thread.index() == thread)
+    }
+
+    /// The current thread is at a step, which it may make when `wants` is met.
+    pub fn arrive(&mut self, access: Access, wants: Wants) -> Next {
+        let current = self.current;
+        self.fibers[current].wants = wants;
+        match self.slot(current) {
+            Some(slot) => self.pending[slot].access = access,
+            None => {
+                let pending = Pending { thread: Thread(current as u8), access, readiness: Readiness::Ready };
+                let at = self.pending.partition_point(|other| other.thread.index() < current);
+                self.pending.insert(at, pending);
+            }
+        }
+        if let Some(creator) = self.starting.take() {
+            self.current = creator;
+            return Next::Switch(creator);
+        }
+        self.decide()
+    }
+
+    /// Who goes next.
+    pub fn decide(&mut self) -> Next {
+        if self.pending.is_empty() {
+            return self.leave(Left::Complete);
+        }
+        let mut enabled = self.refresh();
+        if enabled == 0 && self.rouse() {
+            enabled = self.refresh();
+        }
+        if enabled == 0 {
+            return self.leave(Left::Stuck);
+        }
+        if self.trace.len() as u64 >= self.settings.steps_max {
+            return self.leave(Left::Truncated);
+        }
+        let at = selvedge_explore::ChoicePoint { trace: &self.trace, pending: &self.pending };
+        match self.strategy.choose(&at) {
+            Decision::Stop(stop) => self.leave(Left::Stopped(stop)),
+            Decision::Run(thread) => {
+                STEPS.store(STEPS.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                self.under_way = true;
+                if thread.index() == self.current {
+                    return Next::Stay;
+                }
+                self.current = thread.index();
+                Next::Switch(thread.index())
+            }
+        }
+    }
+
+    fn leave(&mut self, left: Left) -> Next {
+        self.left = left;
+        Next::Leave
+    }
+
+    /// Wakes threads whose loops would see a change that no step made: one by code that is not instrumented.
+    fn rouse(&mut self) -> bool {
+        let mut any = false;
+        for thread in (0..self.created).filter(|&thread| self.spinning & 1 << thread != 0) {
+            let fiber = &mut self.fibers[thread];
+            fiber.woken = fiber.spin.sees_change();
+            any |= fiber.woken;
+        }
+        any
+    }
+
+    /// Brings the readiness of every thread up to date; the threads that can go, one bit each.
+    fn refresh(&mut self) -> u64 {
+        let mut enabled = 0u64;
+        for at in 0..self.pending.len() {
+            let thread = self.pending[at].thread.index();
+            let can = self.fibers[thread].wants.met(thread, self);
+            self.pending[at].readiness = if can { Readiness::Ready } else { Readiness::Blocked };
+            enabled |= u64::from(can) << thread;
+        }
+        let last = self.trace.steps().last();
+        let yielded = last.is_some_and(|step| step.yielded);
+        if let Some(step) = last
+            && (yielded || self.fairness.any())
+        {
+            self.fairness.stepped(step.thread, yielded, enabled);
+            for pending in &mut self.pending {
+                if pending.is_enabled() && self.fairness.holds(pending.thread, enabled) {
+                    pending.readiness = Readiness::Held;
+                }
+            }
+        }
+        enabled
+    }
+
+    /// Records that the current thread made its step. Its accesses are in the trace already. One that has gone on for very
+    /// long gives way to the others, as if it had yielded: whatever it waits for, they may be what it waits for.
+    pub fn step_done(&mut self, created: Option<Thread>, yielded: bool, detail: Detail) {
+        let again = self.trace.steps().last().is_some_and(|step| step.thread.index() == self.current);
+        self.in_a_row = if again { self.in_a_row + 1 } else { 0 };
+        let tired = self.in_a_row >= IN_A_ROW_MAX;
+        if tired {
+            self.in_a_row = 0;
+        }
+        let yielded = yielded || tired;
+        self.trace.step_done(Thread(self.current as u8), created, yielded);
+        self.details.push(detail);
+        self.under_way = false;
+    }
+
+    /// The current thread has ended.
+    pub fn end_thread(&mut self) -> Next {
+        let current = self.current;
+        self.fibers[current].ended = true;
+        if let Some(slot) = self.slot(current) {
+            self.pending.remove(slot);
+        }
+        self.trace.amend(Access::new(crate::posix::objects::ended(current), 1, selvedge_explore::Kind::Write));
+        if let Some(creator) = self.starting.take() {
+            self.current = creator;
+            return Next::Switch(creator);
+        }
+        self.decide()
+    }
+
+    /// The run failed. The first failure counts.
+    pub fn fail(&mut self, failure: Failure) {
+        if self.under_way {
+            let access = self.slot(self.current).map(|slot| self.pending[slot].access);
+            self.trace.access(access.unwrap_or(Access::new(0, 0, selvedge_explore::Kind::Read)));
+            self.step_done(None, false, Detail { pc: failure.pc, new: None });
+        }
+        if self.failure.is_none() {
+            self.failure = Some(failure);
+            self.left = Left::Failed;
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! The threads of the code under test: fibers on the stacks of real threads that sleep.
+//!
+//! Invariant: fiber i of a run is always the i-th thread that the run creates, on the same stack and with the same thread
+//! control block, so addresses on stacks and in thread-local storage are the same in every run.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use selvedge_driver::FindingKind;
+use selvedge_explore::Thread;
+
+use crate::control::{self, Body, Control, Failure, Next, active, set_active, with};
+use crate::memory::reset::Snapshot;
+use crate::posix::real;
+use crate::switch::{self, Context};
+use crate::sys;
+
+/// What a thread needs before it can make its next step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wants {
+    /// Nothing.
+    Nothing,
+    /// A mutex that is free.
+    Mutex(usize),
+    /// A lock without a writer.
+    Shared(usize),
+    /// A lock without readers and writer.
+    Exclusive(usize),
+    /// A semaphore above zero.
+    Unit(usize),
+    /// The end of a thread.
+    End(usize),
+    /// To be woken from a queue.
+    Wake,
+    /// The end of another thread's initialisation.
+    Once(usize),
+    /// A change of what its loop reads.
+    Change,
+}
+
+impl Wants {
+    /// Whether the thread may go.
+    #[inline]
+    pub fn met(self, thread: usize, control: &Control) -> bool {
+        match self {
+            Wants::Nothing => true,
+            Wants::Mutex(mutex) => control.objects.mutex_free(mutex),
+            Wants::Shared(lock) => control.objects.readable(lock),
+            Wants::Exclusive(lock) => control.objects.writable(lock),
+            // SAFETY: the address of a semaphore that the thread is in a call on.
+            Wants::Unit(semaphore) => unsafe { *(semaphore as *const u32) > 0 },
+            Wants::End(other) => control.fibers[other].ended,
+            Wants::Wake | Wants::Change => control.fibers[thread].woken,
+            Wants::Once(once) => control.objects.once_done(once),
+        }
+    }
+}
+
+/// A destructor of a thread-local object.
+pub type Destructor = unsafe extern "C" fn(*mut c_void);
+
+/// How many thread-specific keys a test may have.
+pub const KEYS: usize = 128;
+
+/// One thread.
+pub struct Fiber {
+    /// Where it goes on.
+    pub context: Context,
+    /// The top of the part of the stack that it uses.
+    pub top: u64,
+    /// The lowest address of its stack.
+    pub bottom: u64,
+    /// The `pthread_t` that the code under test knows it by.
+    pub id: libc::pthread_t,
+    /// What it starts with.
+    pub body: Option<(Body, *mut c_void)>,
+    /// What it returned.
+    pub result: *mut c_void,
+    /// What it needs to go on.
+    pub wants: Wants,
+    /// The return address of its last call into the runtime.
+    pub pc: u64,
+    /// The queue that it last slept in.
+    pub asleep_on: u64,
+    /// Whether it was woken.
+    pub woken: bool,
+    /// Whether it has ended.
+    pub ended: bool,
+    /// Whether nobody will join it.
+    pub detached: bool,
+    /// Whether somebody joined it.
+    pub joined: bool,
+    /// Destructors to run at its end, last first.
+    pub destructors: Vec<(Destructor, *mut c_void)>,
+    /// Its values of thread-specific keys.
+    pub keys: Vec<*mut c_void>,
+    /// Its thread-local storage as it was at the beginning.
+    pub storage: Snapshot,
+    /// How many random numbers it has drawn.
+    pub random: u64,
+    /// Its loops.
+    pub spin: crate::spin::Spin,
+}
+
+impl Fiber {
+    /// Makes it ready for a new run.
+    fn renew(&mut self, body: Body, argument: *mut c_void) {
+        self.body = Some((body, argument));
+        self.result = std::ptr::null_mut();
+        self.wants = Wants::Nothing;
+        self.pc = 0;
+        self.random = 0;
+        self.woken = false;
+        self.ended = false;
+        self.detached = false;
+        self.joined = false;
+        self.destructors.clear();
+        self.keys.fill(std::ptr::null_mut());
+        self.spin.reset();
+        // SAFETY: nobody runs on this stack: the fiber's last run is over.
+        self.context.stack = unsafe { switch::new_stack(self.top) };
+    }
+}
+
+const STACK: usize = 1 << 20;
+/// Left for the frames of the thread that sleeps.
+const RESERVED: u64 = 16 << 10;
+
+/// How a new sleeper tells where it sleeps.
+struct Birth {
+    ready: AtomicU32,
+    fs: u64,
+    top: u64,
+    bottom: u64,
+    storage: Snapshot,
+}
+
+unsafe extern "C" fn sleeper(birth: *mut c_void) -> *mut c_void {
+    let mut here = 0u64;
+    {
+        // SAFETY: the creator keeps it alive until `ready` is set, and does not touch it before.
+        let birth = unsafe { &mut *birth.cast::<Birth>() };
+        birth.fs = switch::fs_base();
+        birth.top = (&raw mut here as u64 & !0xf) - RESERVED;
+        birth.bottom = stack_bottom();
+        birth.storage = Snapshot::of_thread();
+        birth.ready.store(1, Ordering::Release);
+        sys::futex_wake(&birth.ready);
+    }
+    let never = AtomicU32::new(0);
+    loop {
+        sys::futex_wait(&never, 0);
+    }
+}
+
+fn stack_bottom() -> u64 {
+    // SAFETY: asks libc for the attributes of the calling thread, and gives them back.
+    unsafe {
+        let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
+        let (mut bottom, mut size) = (std::ptr::null_mut(), 0);
+        if (real::pthread_getattr_np())(libc::pthread_self(), &mut attributes) == 0 {
+            libc::pthread_attr_getstack(&attributes, &mut bottom, &mut size);
+            libc::pthread_attr_destroy(&mut attributes);
+        }
+        bottom as u64
+    }
+}
+
+/// Makes one more sleeper. `None` when the system has no more threads.
+fn bear() -> Option<Fiber> {
+    let mut birth = Birth { ready: AtomicU32::new(0), fs: 0, top: 0, bottom: 0, storage: Snapshot::default() };
+    let mut id: libc::pthread_t = 0;
+    // SAFETY: `birth` outlives the wait below; the attributes are initialised before use.
+    let made = unsafe {
+        let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
+        libc::pthread_attr_init(&mut attributes);
+        libc::pthread_attr_setstacksize(&mut attributes, STACK);
+        let made = (real::pthread_create())(&mut id, &attributes, sleeper, (&raw mut birth).cast());
+        libc::pthread_attr_destroy(&mut attributes);
+        made
+    };
+    if made != 0 {
+        return None;
+    }
+    while birth.ready.load(Ordering::Acquire) == 0 {
+        sys::futex_wait(&birth.ready, 0);
+    }
+    Some(Fiber {
+        context: Context { stack: 0, fs: birth.fs },
+        top: birth.top,
+        bottom: birth.bottom,
+        id,
+        body: None,
+        result: std::ptr::null_mut(),
+        wants: Wants::Nothing,
+        pc: 0,
+        asleep_on: 0,
+        woken: false,
+        ended: false,
+        detached: false,
+        joined: false,
+        destructors: Vec::new(),
+        keys: vec![std::ptr::null_mut(); KEYS],
+        storage: std::mem::take(&mut birth.storage),
+        random: 0,
+        spin: crate::spin::Spin::default(),
+    })
+}
+
+/// Makes sleepers until there are so many.
+pub fn provide(fibers: &mut Vec<Fiber>, count: usize) -> bool {
+    while fibers.len() < count {
+        match bear() {
+            Some(fiber) => fibers.push(fiber),
+            None => return false,
+        }
+    }
+    true
+}
+
+/// Why a thread could not be made.
+pub struct NoThread;
+
+impl Control {
+    /// Creates the next thread of the run; it does not run yet.
+    pub fn create(&mut self, body: Body, argument: *mut c_void) -> Result<usize, NoThread> {
+        let thread = self.created;
+        if thread >= Thread::MAX {
+            return Err(NoThread);
+        }
+        if thread >= self.fibers.len() {
+            // The sleeper's memory must not come from the arena of the run.
+            let was = active();
+            set_active(false);
+            let provided = provide(&mut self.fibers, thread + 1);
+            set_active(was);
+            if !provided {
+                return Err(NoThread);
+            }
+        }
+        self.created += 1;
+        self.fibers[thread].renew(body, argument);
+        Ok(thread)
+    }
+}
+
+/// Does what was decided. Comes back when this fiber is chosen again, or not at all.
+#[inline(always)]
+pub fn follow(from: usize, next: Next) {
+    match next {
+        Next::Stay => {}
+        Next::Switch(to) => {
+            let (save, load) = with(|control| (&raw mut control.fibers[from].context, control.fibers[to].context));
+            // The saved context lies in a vector that may only move while this fiber does not run, and the switch writes to it
+            // before anything else runs; its FS base is there already.
+            // SAFETY: `load` was written by a switch or by `renew`.
+            unsafe { switch::switch(save, load) };
+        }
+        Next::Leave => leave(),
+    }
+}
+
+/// Leaves the run for the search. What is on the stacks is forgotten.
+pub fn leave() -> ! {
+    set_active(false);
+    let to = with(|control| control.search);
+    let mut nowhere = Context::default();
+    // SAFETY: the search waits in `enter`; this fiber is renewed before it runs again.
+    unsafe { switch::switch(&raw mut nowhere, to) };
+    unreachable!("a run that was left does not go on")
+}
+
+/// Runs the first thread, from the search, until the run is over.
+pub fn enter() {
+    let (save, load) = with(|control| {
+        control.search.fs = switch::fs_base();
+        (&raw mut control.search, control.fibers[0].context)
+    });
+    set_active(true);
+    // SAFETY: `load` was made by `renew`; `save` is where `leave` looks.
+    unsafe { switch::switch(save, load) };
+    set_active(false);
+}
+
+/// Lets a new thread run to its first step; the creator goes on after that.
+pub fn start(creator: usize, thread: usize) {
+    with(|control| {
+        control.starting = Some(creator);
+        control.current = thread;
+    });
+    follow(creator, Next::Switch(thread));
+}
+
+/// The first frame of a fiber.
+pub unsafe extern "C" fn fiber_main() -> ! {
+    let (body, argument) = with(|control| control.fiber().body).expect("a fiber that runs has a body");
+    // SAFETY: the code under test, with the argument that it asked for.
+    let result = unsafe { body(argument) };
+    exit(result)
+}
+
+/// Ends the current thread: destructors, then whoever goes next.
+pub fn exit(result: *mut c_void) -> ! {
+    with(|control| control.fiber().result = result);
+    for _ in 0..4 {
+        let mut any = false;
+        while let Some((destructor, object)) = with(|control| control.fiber().destructors.pop()) {
+            // SAFETY: registered by the code under test for this moment.
+            unsafe { destructor(object) };
+            any = true;
+        }
+        any |= run_key_destructors();
+        if !any {
+            break;
+        }
+    }
+    let (current, next) = with(|control| {
+        let current = control.current;
+        // The standard library of Rust lets a scope end while its threads are still on their way out; a test in Rust waits for them.
+        if current == 0
+            && !control.hosted
+            && let Some(left_over) = (1..control.created).find(|&other| !control.fibers[other].ended)
+        {
+            let message = format!("the test returned while thread T{left_over} was still running");
+            control.fail(Failure { kind: FindingKind::LeakedThread, message, pc: 0 });
+            return (current, Next::Leave);
+        }
+        control.races.ended(current);
+        (current, control.end_thread())
+    });
+    follow(current, next);
+    unreachable!("a thread that has ended does not go on")
+}
+
+fn run_key_destructors() -> bool {
+    let mut any = false;
+    for key in 0..KEYS {
+        let call = with(|control| {
+            let destructor = control.objects.key_destructor(key)?;
+            let value = std::mem::replace(&mut control.fiber().keys[key], std::ptr::null_mut());
+            (!value.is_null()).then_some((destructor, value))
+        });
+        if let Some((destructor, value)) = call {
+            // SAFETY: registered by the code under test for this moment.
+            unsafe { destructor(value) };
+            any = true;
+        }
+    }
+    any
+}
+
+/// Ends the run with a failure of the code under test.
+#[cold]
+pub fn fail(kind: FindingKind, message: String, pc: u64) -> ! {
+    control::set_active(false);
+    with(|control| control.fail(Failure { kind, message, pc }));
+    leave()
+}

@@ -1,0 +1,235 @@
+//! Makes a finding of a run that ended badly.
+
+use selvedge_driver::{Finding, FindingKind, Place, StepRecord, ThreadRecord, Waits, schedule_to_text};
+use selvedge_explore::{Access, End, Kind, Stop};
+
+use crate::control::{Control, Failure};
+use crate::fiber::Wants;
+use crate::posix::objects;
+
+/// What a run found, if it ended badly.
+pub fn of_run(control: &Control, end: End, test: &str, run: u64) -> Option<Finding> {
+    let failure = match end {
+        End::Complete | End::Stopped(Stop::Redundant) => return None,
+        End::Failed => control.failure.clone()?,
+        End::Stuck => stuck(control),
+        End::Truncated => Failure {
+            kind: FindingKind::Livelock,
+            message: format!("the run went on for {} steps without an end", control.trace.len()),
+            pc: control.details.last().map_or(0, |detail| detail.pc),
+        },
+        End::Stopped(Stop::Diverged(step)) => Failure {
+            kind: FindingKind::Nondeterminism,
+            message: format!(
+                "the same schedule did something else at step {step}: the test depends on something not controlled"
+            ),
+            pc: 0,
+        },
+    };
+    Some(Finding {
+        format: Finding::FORMAT.into(),
+        version: Finding::VERSION,
+        tool: env!("CARGO_PKG_VERSION").into(),
+        test: test.into(),
+        program: String::new(),
+        kind: failure.kind,
+        message: failure.message,
+        thread: control.current as u8,
+        place: place(failure.pc),
+        run,
+        schedule: schedule_to_text(&control.trace.schedule()),
+        settings: control.settings.clone(),
+        steps: steps(control),
+        threads: threads(control),
+    })
+}
+
+/// The owner of what a thread waits for.
+fn holder(control: &Control, wants: Wants) -> Option<u8> {
+    match wants {
+        Wants::Mutex(mutex) => control.objects.mutexes.get(&mutex)?.owner,
+        Wants::Shared(lock) => control.objects.rwlocks.get(&lock)?.writer,
+        Wants::Exclusive(lock) => {
+            let lock = control.objects.rwlocks.get(&lock)?;
+            lock.writer.or(lock.readers.first().copied())
+        }
+        Wants::End(thread) => Some(thread as u8),
+        _ => None,
+    }
+}
+
+fn waits(control: &Control, thread: usize) -> Option<Waits> {
+    let fiber = &control.fibers[thread];
+    let (what, object) = match fiber.wants {
+        Wants::Nothing => return None,
+        Wants::Mutex(mutex) => ("mutex", mutex as u64),
+        Wants::Shared(lock) | Wants::Exclusive(lock) => ("rwlock", lock as u64),
+        Wants::Unit(semaphore) => ("semaphore", semaphore as u64),
+        Wants::End(other) => ("join", other as u64),
+        Wants::Wake => (objects::name(fiber.asleep_on).unwrap_or("wake-up"), objects::inner(fiber.asleep_on)),
+        Wants::Once(once) => ("once", once as u64),
+        Wants::Change => ("a change", fiber.spin.awaited.first().map_or(0, |access| access.object)),
+    };
+    Some(Waits { what: what.into(), object, held_by: holder(control, fiber.wants) })
+}
+
+/// Why nobody can go.
+fn stuck(control: &Control) -> Failure {
+    let blocked: Vec<usize> = control.pending.iter().map(|pending| pending.thread.index()).collect();
+    let mut parts = Vec::new();
+    for &thread in &blocked {
+        if let Some(Waits { what, object, held_by }) = waits(control, thread) {
+            parts.push(match (what.as_str(), held_by) {
+                ("join", _) => format!("T{thread} waits for the end of T{object}"),
+                ("a change", _) => format!("T{thread} goes round a loop that reads {object:#x}"),
+                (what, Some(owner)) => format!("T{thread} waits for {what} {object:#x} held by T{owner}"),
+                (what, None) => format!("T{thread} waits for {what} {object:#x}"),
+            });
+        }
+    }
+    let wants = |wanted: fn(Wants) -> bool| blocked.iter().any(|&thread| wanted(control.fibers[thread].wants));
+    let kind = if control.fibers[0].ended {
+        FindingKind::LeakedThread
+    } else if has_cycle(control, &blocked) {
+        FindingKind::Deadlock
+    } else if wants(|wants| wants == Wants::Change) {
+        FindingKind::Livelock
+    } else if blocked.iter().any(|&thread| sleeps(control, thread)) && !asleep_apart(control, &blocked) {
+        FindingKind::LostWakeup
+    } else {
+        FindingKind::Deadlock
+    };
+    let pc = blocked.iter().map(|&thread| control.fibers[thread].pc).find(|&pc| pc != 0).unwrap_or(0);
+    Failure { kind, message: format!("no thread can go on: {}", parts.join("; ")), pc }
+}
+
+/// Whether the thread waits for a signal, as opposed to others at a barrier.
+fn sleeps(control: &Control, thread: usize) -> bool {
+    let fiber = &control.fibers[thread];
+    fiber.wants == Wants::Wake && objects::name(fiber.asleep_on) != Some("barrier")
+}
+
+/// Whether threads sleep at different futexes. A lock made of a futex does not say who holds it; two threads that each sleep at another
+/// one are more likely to wait for each other's lock than for wake-ups that both were lost.
+fn asleep_apart(control: &Control, blocked: &[usize]) -> bool {
+    let futex = |thread: &usize| {
+        let fiber = &control.fibers[*thread];
+        let sleeps = fiber.wants == Wants::Wake && objects::name(fiber.asleep_on) == Some("futex");
+        sleeps.then_some(fiber.asleep_on)
+    };
+    let mut queues = blocked.iter().filter_map(futex);
+    let first = queues.next();
+    queues.any(|queue| Some(queue) != first)
+}
+
+/// Whether some threads wait for one another in a circle, or for a lock whose owner has ended.
+fn has_cycle(control: &Control, blocked: &[usize]) -> bool {
+    blocked.iter().any(|&start| {
+        let mut at = start;
+        for _ in 0..=blocked.len() {
+            match holder(control, control.fibers[at].wants).map(usize::from) {
+                None => return false,
+                Some(next) if next == start => return true,
+                Some(next) if control.fibers[next].ended => return true,
+                Some(next) => at = next,
+            }
+        }
+        false
+    })
+}
+
+fn steps(control: &Control) -> Vec<StepRecord> {
+    let trace = &control.trace;
+    let record = |at: usize| {
+        let step = trace.step(at);
+        let none = Access::new(0, 0, Kind::Read);
+        let access = trace.accesses(at).first().copied().unwrap_or(none);
+        let detail = control.details.get(at).copied().unwrap_or_default();
+        StepRecord {
+            thread: step.thread.0,
+            what: what(&access, step.created.is_some(), step.yielded),
+            object: objects::inner(access.object),
+            size: access.size,
+            old: access.old,
+            new: detail.new,
+            place: place(detail.pc),
+        }
+    };
+    (0..trace.len()).map(record).collect()
+}
+
+fn what(access: &Access, created: bool, yielded: bool) -> String {
+    if created {
+        return "create".into();
+    }
+    let verb = match access.kind {
+        Kind::Read if access.size == 0 && yielded => return "yield".into(),
+        Kind::Read => "read",
+        Kind::Write => "write",
+        Kind::Update => "update",
+        Kind::Acquire => "lock",
+        Kind::AcquireShared => "lock shared",
+        Kind::Release => "unlock",
+        Kind::ReleaseShared => "unlock shared",
+        Kind::Take => "take",
+        Kind::Give => "give",
+        Kind::Await => "await",
+        Kind::Call => "call",
+        Kind::Return => "return",
+    };
+    match objects::name(access.object) {
+        Some(name) => format!("{verb} {name}"),
+        None => verb.into(),
+    }
+}
+
+fn threads(control: &Control) -> Vec<ThreadRecord> {
+    let record = |thread: usize| {
+        let fiber = &control.fibers[thread];
+        let blocked = control.pending.iter().any(|pending| pending.thread.index() == thread && !pending.is_enabled());
+        ThreadRecord {
+            thread: thread as u8,
+            ended: fiber.ended,
+            waits: if blocked { waits(control, thread) } else { None },
+            place: place(fiber.pc),
+        }
+    };
+    (0..control.created).map(record).collect()
+}
+
+/// A module that an address is looked for in.
+struct Wanted {
+    pc: u64,
+    place: Option<Place>,
+}
+
+unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, wanted: *mut std::ffi::c_void) -> std::ffi::c_int {
+    // SAFETY: the linker's description of a module, and what `place` passed.
+    let (info, wanted) = unsafe { (&*info, &mut *wanted.cast::<Wanted>()) };
+    // SAFETY: the module's program headers.
+    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    let offset = wanted.pc.wrapping_sub(info.dlpi_addr);
+    let inside = |header: &libc::Elf64_Phdr| {
+        header.p_type == libc::PT_LOAD && offset.wrapping_sub(header.p_vaddr) < header.p_memsz
+    };
+    if !headers.iter().any(inside) {
+        return 0;
+    }
+    // SAFETY: a string that the linker keeps.
+    let name = unsafe { std::ffi::CStr::from_ptr(info.dlpi_name) }.to_string_lossy().into_owned();
+    let own =
+        || std::fs::read_link("/proc/self/exe").map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+    wanted.place = Some(Place { module: if name.is_empty() { own() } else { name }, offset });
+    1
+}
+
+/// Where an address lies.
+fn place(pc: u64) -> Option<Place> {
+    if pc == 0 {
+        return None;
+    }
+    let mut wanted = Wanted { pc, place: None };
+    // SAFETY: the callback gets what it expects.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut wanted).cast()) };
+    wanted.place
+}

@@ -1,0 +1,40 @@
+//! The controlled runtime: a shared library that takes the place of the thread sanitizer's.
+//!
+//! Code compiled with `-fsanitize=thread` calls `__tsan_*` at every access, and libc for everything else. Here each
+//! atomic access and each call that synchronises is a *step*: the thread stops before it, a strategy of
+//! [`selvedge_explore`] decides who goes next, and the thread that was chosen goes on. Threads are fibers on one
+//! kernel thread, so a switch costs nanoseconds and nothing ever runs at the same time. Between runs everything is put back.
+//!
+//! | module | is for |
+//! |---|---|
+//! | `control` | the state, and who goes next |
+//! | `fiber`, `switch` | threads, and going from one to another |
+//! | `point`, `site` | steps, and where they were called from |
+//! | `abi` | what compilers call |
+//! | `posix` | what programs call |
+//! | `memory` | the heap, and putting variables back |
+//! | `race`, `spin` | data races, and loops that wait |
+//! | `history` | calls and returns of operations |
+//! | `session`, `finding`, `watchdog` | run after run, what they found, and what never ends |
+//!
+//! Invariant: nothing here knows how a strategy decides, and no strategy knows what a fiber is.
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+compile_error!("the controlled runtime needs Linux on x86-64: it switches stacks and thread control blocks itself");
+
+mod abi;
+mod control;
+mod fiber;
+mod finding;
+mod heap;
+mod history;
+mod memory;
+mod point;
+mod posix;
+mod race;
+mod session;
+mod site;
+mod spin;
+mod switch;
+mod sys;
+mod watchdog;

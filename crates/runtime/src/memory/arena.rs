@@ -1,0 +1,358 @@
+//! `malloc` and its relatives: an arena at a fixed address, with a byte of shadow for every sixteen.
+//!
+//! Invariant: a shadow byte says whether its sixteen bytes were never handed out, are in use, or were freed; so an access
+//! to freed memory is seen as long as the block has not been handed out again. Every thread has a part of the arena and lists
+//! of its own, so what `malloc` answers does not depend on what other threads do meanwhile: otherwise schedules that differ only in
+//! the order of independent steps would differ in addresses, and a reduction would be wrong. Which freed block is handed out again
+//! is a policy, because that decides whether ABA errors can show: handing out the last one freed, as most allocators do,
+//! hides the classical one on Treiber's stack.
+
+use std::cell::UnsafeCell;
+use std::collections::VecDeque;
+use std::ffi::{c_int, c_void};
+
+use selvedge_driver::{FindingKind, Reuse};
+use selvedge_explore::{Access, Kind, Pick};
+
+use crate::control::{active, with};
+use crate::fiber::{Wants, fail};
+use crate::heap::{__libc_calloc, __libc_free, __libc_malloc, __libc_memalign, __libc_realloc};
+use crate::race::{Conflict, Touch};
+use crate::{point, site, sys};
+
+const BASE: usize = 0x6000_0000_0000;
+/// For each thread.
+const PART: usize = 64 << 20;
+const SIZE: usize = PART * selvedge_explore::Thread::MAX;
+const SHADOW: usize = 0x6100_0000_0000;
+const UNIT: usize = 16;
+/// Blocks of up to this many units are kept in lists by size.
+const CLASSES: usize = 128;
+
+/// How much of a block is looked at when it is freed.
+const TOUCHED_MAX: usize = 4096;
+
+/// What new memory holds.
+const JUNK: u8 = 0xbe;
+
+const IN_USE: u8 = 1;
+const FREED: u8 = 2;
+
+/// The bookkeeping, outside of the arena so that a wild write cannot reach it.
+struct Part {
+    used: usize,
+    /// Freed blocks by size, oldest first.
+    free: Vec<VecDeque<usize>>,
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Part { used: 0, free: vec![VecDeque::new(); CLASSES + 1] }
+    }
+}
+
+/// One part for each thread that has ever allocated.
+#[derive(Default)]
+struct Arena {
+    mapped: bool,
+    parts: Vec<Part>,
+}
+
+struct Cell(UnsafeCell<Option<Arena>>);
+
+// SAFETY: used by code under control only, which is one kernel thread; no borrow outlives a call here.
+unsafe impl Sync for Cell {}
+
+static ARENA: Cell = Cell(UnsafeCell::new(None));
+
+fn arena() -> &'static mut Arena {
+    // SAFETY: as above.
+    let arena = unsafe { &mut *ARENA.0.get() };
+    arena.get_or_insert_with(Arena::default)
+}
+
+/// Maps the arena. False when its addresses are taken.
+pub fn map() -> bool {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
+    let map = |at: usize, size: usize| {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping, at addresses that nobody has.
+        let got = unsafe { sys::call(libc::SYS_mmap, [at, size, protection as usize, flags as usize, usize::MAX, 0]) };
+        got == at as isize
+    };
+    let arena = arena();
+    arena.mapped = arena.mapped || map(BASE, SIZE) && map(SHADOW, SIZE / UNIT);
+    arena.mapped
+}
+
+/// The part of the current thread.
+fn part() -> (usize, &'static mut Part) {
+    let thread = with(|control| control.current);
+    let parts = &mut arena().parts;
+    while parts.len() <= thread {
+        parts.push(Part::default());
+    }
+    (BASE + thread * PART, &mut parts[thread])
+}
+
+/// Everything is free again.
+pub fn reset() {
+    for (number, part) in arena().parts.iter_mut().enumerate() {
+        if part.used > 0 {
+            // SAFETY: the shadow of what was handed out.
+            unsafe { std::ptr::write_bytes(shadow(BASE + number * PART), 0, part.used / UNIT + 1) };
+            part.used = 0;
+            part.free.iter_mut().for_each(|list| list.clear());
+        }
+    }
+}
+
+#[inline(always)]
+fn inside(address: usize) -> bool {
+    address.wrapping_sub(BASE) < SIZE
+}
+
+fn shadow(address: usize) -> *mut u8 {
+    (SHADOW + (address - BASE) / UNIT) as *mut u8
+}
+
+/// Stops the run if an access touches arena memory that is not in use.
+#[inline(always)]
+pub fn check(address: usize, size: usize, write: bool, pc: u64) {
+    if inside(address) && size > 0 {
+        check_inside(address, size, write, pc);
+    }
+}
+
+fn check_inside(address: usize, size: usize, write: bool, pc: u64) {
+    let last = address.saturating_add(size - 1);
+    // SAFETY: shadow of addresses inside the arena.
+    let (first, end) = unsafe { (*shadow(address), if inside(last) { *shadow(last) } else { 0 }) };
+    if first == IN_USE && end == IN_USE {
+        return;
+    }
+    let verb = if write { "write" } else { "read" };
+    let offset = address - BASE;
+    if first == FREED || end == FREED {
+        fail(FindingKind::UseAfterFree, format!("{verb} of {size} bytes in freed memory (heap+{offset:#x})"), pc);
+    }
+    fail(FindingKind::OutOfBounds, format!("{verb} of {size} bytes outside of any allocation (heap+{offset:#x})"), pc);
+}
+
+/// A freed block of that many units, as the policy has it.
+fn reuse(units: usize, pc: u64) -> Option<usize> {
+    if units > CLASSES || part().1.free[units].is_empty() {
+        return None;
+    }
+    let list = || &mut part().1.free[units];
+    match with(|control| control.settings.reuse) {
+        Reuse::Quarantine => None,
+        Reuse::Fifo => list().pop_front(),
+        Reuse::Lifo => list().pop_back(),
+        Reuse::Branch if list().len() == 1 => list().pop_back(),
+        Reuse::Branch => {
+            point::arrive(point::nothing(), Wants::Nothing, pc);
+            let newest = with(|control| {
+                let chosen = control.strategy.pick(2);
+                control.trace.pick(Pick { chosen, options: 2 });
+                point::finish(control, None, false, None);
+                chosen == 0
+            });
+            if newest { list().pop_back() } else { list().pop_front() }
+        }
+    }
+}
+
+fn allocate(size: usize, align: usize) -> *mut c_void {
+    let pc = site::pc();
+    let Some(rounded) = size.max(1).checked_next_multiple_of(UNIT).filter(|&rounded| rounded < PART) else {
+        return std::ptr::null_mut();
+    };
+    let units = rounded / UNIT;
+    let reused = if align <= UNIT { reuse(units, pc) } else { None };
+    let block = match reused {
+        Some(block) => block,
+        None => {
+            let (base, part) = part();
+            // One unit before every block: its size, and a gap that shows accesses past the end of the block before.
+            let block = (base + part.used + UNIT).next_multiple_of(align.max(UNIT));
+            if block + rounded > base + PART - UNIT {
+                return std::ptr::null_mut();
+            }
+            part.used = block + rounded - base;
+            // What an earlier run left there must not be seen.
+            // SAFETY: the block lies inside the arena.
+            unsafe { std::ptr::write_bytes(block as *mut u8, JUNK, rounded) };
+            block
+        }
+    };
+    // SAFETY: the block and the unit before it lie inside the arena.
+    unsafe {
+        ((block - UNIT) as *mut usize).write(rounded);
+        ((block - UNIT) as *mut usize).add(1).write(size);
+        std::ptr::write_bytes(shadow(block), IN_USE, units);
+    }
+    with(|control| {
+        control.fiber().spin.effect();
+        if control.settings.races {
+            control.races.forget(block as u64, rounded as u64);
+        }
+    });
+    block as *mut c_void
+}
+
+fn release(block: usize, pc: u64) {
+    // SAFETY: shadow of an address inside the arena.
+    let state = unsafe { *shadow(block) };
+    let offset = block - BASE;
+    if state != IN_USE || !block.is_multiple_of(UNIT) {
+        let what = if state == FREED { "memory that is free already" } else { "memory that was not allocated" };
+        fail(FindingKind::DoubleFree, format!("free of {what} (heap+{offset:#x})"), pc);
+    }
+    // SAFETY: the unit before a block in use holds its size.
+    let units = unsafe { *((block - UNIT) as *const usize) } / UNIT;
+    // SAFETY: the shadow of the block.
+    unsafe { std::ptr::write_bytes(shadow(block), FREED, units) };
+    let touch = Touch {
+        address: block as u64,
+        size: size_of_block(block).min(TOUCHED_MAX) as u64,
+        write: true,
+        atomic: false,
+        pc,
+    };
+    let conflict = with(|control| {
+        control.fiber().spin.effect();
+        // The block's end follows from the thread's last step without a decision in between, and conflicts with every access to it.
+        control.trace.amend(Access::new(block as u64, (units * UNIT) as u32, Kind::Write));
+        let current = control.current;
+        if control.settings.races { control.races.touch(current, touch) } else { None }
+    });
+    if let Some(Conflict { thread, pc: other, write, .. }) = conflict {
+        let verb = if write { "write" } else { "read" };
+        let message = format!(
+            "free of memory (heap+{offset:#x}) and a {verb} of it by T{thread} at {other:#x}, and nothing orders them"
+        );
+        fail(FindingKind::UseAfterFree, message, pc);
+    }
+    if units <= CLASSES {
+        part().1.free[units].push_back(block);
+    }
+}
+
+/// The size that was asked for.
+fn size_of_block(block: usize) -> usize {
+    // SAFETY: the unit before a block holds its size.
+    unsafe { *((block - UNIT) as *const usize).add(1) }
+}
+
+crate::entries! {
+    malloc => malloc_at;
+    free => free_at;
+    calloc => calloc_at;
+    realloc => realloc_at;
+    reallocarray => reallocarray_at;
+    memalign => memalign_at;
+    aligned_alloc => memalign_at;
+    posix_memalign => posix_memalign_at;
+    malloc_usable_size => usable_size_at;
+    valloc => valloc_at;
+}
+
+unsafe extern "C" fn malloc_at(size: usize) -> *mut c_void {
+    // SAFETY: libc's own.
+    if active() { allocate(size, UNIT) } else { unsafe { __libc_malloc(size) } }
+}
+
+unsafe extern "C" fn free_at(block: *mut c_void) {
+    if inside(block as usize) {
+        // What a run allocated is gone when the run is; nobody outside can own it.
+        if active() {
+            release(block as usize, site::pc());
+        }
+    } else {
+        // SAFETY: not ours, so libc's.
+        unsafe { __libc_free(block) }
+    }
+}
+
+unsafe extern "C" fn calloc_at(count: usize, size: usize) -> *mut c_void {
+    if !active() {
+        // SAFETY: libc's own.
+        return unsafe { __libc_calloc(count, size) };
+    }
+    let Some(total) = count.checked_mul(size) else { return std::ptr::null_mut() };
+    let block = allocate(total, UNIT);
+    if !block.is_null() {
+        // SAFETY: a block of that size.
+        unsafe { std::ptr::write_bytes(block.cast::<u8>(), 0, total) };
+    }
+    block
+}
+
+unsafe extern "C" fn realloc_at(block: *mut c_void, size: usize) -> *mut c_void {
+    let pc = site::pc();
+    if !(inside(block as usize) || active() && block.is_null()) {
+        // SAFETY: not ours, so libc's.
+        return unsafe { __libc_realloc(block, size) };
+    }
+    if !active() {
+        return std::ptr::null_mut();
+    }
+    if block.is_null() {
+        return allocate(size, UNIT);
+    }
+    check(block as usize, 1, true, pc);
+    let old = size_of_block(block as usize);
+    let other = allocate(size, UNIT);
+    if !other.is_null() {
+        // SAFETY: both blocks are in use and large enough.
+        unsafe { std::ptr::copy_nonoverlapping(block.cast::<u8>(), other.cast::<u8>(), old.min(size)) };
+        release(block as usize, pc);
+    }
+    other
+}
+
+unsafe extern "C" fn reallocarray_at(block: *mut c_void, count: usize, size: usize) -> *mut c_void {
+    match count.checked_mul(size) {
+        // SAFETY: as `realloc`.
+        Some(total) => unsafe { realloc_at(block, total) },
+        None => std::ptr::null_mut(),
+    }
+}
+
+unsafe extern "C" fn memalign_at(align: usize, size: usize) -> *mut c_void {
+    if !active() {
+        // SAFETY: libc's own.
+        return unsafe { __libc_memalign(align, size) };
+    }
+    if align.is_power_of_two() { allocate(size, align) } else { std::ptr::null_mut() }
+}
+
+unsafe extern "C" fn posix_memalign_at(out: *mut *mut c_void, align: usize, size: usize) -> c_int {
+    if !align.is_power_of_two() || !align.is_multiple_of(size_of::<usize>()) {
+        return libc::EINVAL;
+    }
+    // SAFETY: as `memalign`; the caller gives a place for the answer.
+    unsafe {
+        let block = memalign_at(align, size);
+        if block.is_null() {
+            return libc::ENOMEM;
+        }
+        out.write(block);
+    }
+    0
+}
+
+unsafe extern "C" fn usable_size_at(block: *mut c_void) -> usize {
+    if inside(block as usize) {
+        return size_of_block(block as usize);
+    }
+    // libc keeps the size of a block of its own, with flags, in the word before it.
+    // SAFETY: glibc's layout, for a block that is not null.
+    if block.is_null() { 0 } else { unsafe { (*(block as *const usize).sub(1) & !7) - 8 } }
+}
+
+unsafe extern "C" fn valloc_at(size: usize) -> *mut c_void {
+    // SAFETY: as `memalign`.
+    unsafe { memalign_at(4096, size) }
+}

@@ -1,0 +1,4 @@
+//! Memory of the code under test: the same addresses in every run, and the same contents at the beginning of each.
+
+pub mod arena;
+pub mod reset;

@@ -1,0 +1,55 @@
+//! Steps: a thread arrives, waits to be chosen, does it, and records what it did.
+
+use selvedge_driver::FindingKind;
+use selvedge_explore::{Access, Kind, Thread};
+
+use crate::control::{Control, Detail, with};
+use crate::fiber::{Wants, fail, follow};
+
+/// Strategies decide on the stack of the thread that stops; a thread that leaves them less room is as good as at the end of its own.
+const ROOM: u64 = 64 << 10;
+
+/// The current thread is at a step. Comes back when it may make it, and then must record it.
+#[inline]
+pub fn arrive(access: Access, wants: Wants, pc: u64) {
+    let here = 0u8;
+    let (from, next) = with(|control| {
+        let fiber = control.fiber();
+        fiber.pc = pc;
+        if (&raw const here as u64) < fiber.bottom + ROOM {
+            return (control.current, None);
+        }
+        (control.current, Some(control.arrive(access, wants)))
+    });
+    match next {
+        Some(next) => follow(from, next),
+        None => fail(FindingKind::Crash, "stack overflow".into(), pc),
+    }
+}
+
+/// Records a step with one access.
+#[inline]
+pub fn record(access: Access, new: Option<u64>) {
+    with(|control| {
+        control.trace.access(access);
+        finish(control, None, false, new);
+    });
+}
+
+/// Completes the step whose accesses are in the trace.
+#[inline]
+pub fn finish(control: &mut Control, created: Option<Thread>, yielded: bool, new: Option<u64>) {
+    let pc = control.fiber().pc;
+    control.step_done(created, yielded, Detail { pc, new });
+}
+
+/// An access to nothing: a step that everything commutes with.
+pub fn nothing() -> Access {
+    Access::new(0, 0, Kind::Read)
+}
+
+/// A step with which the current thread gives up its turn.
+pub fn give_way(pc: u64) {
+    arrive(nothing(), Wants::Nothing, pc);
+    with(|control| finish(control, None, true, None));
+}

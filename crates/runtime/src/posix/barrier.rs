@@ -1,0 +1,144 @@
+//! Barriers and one-time initialisation.
+
+use std::ffi::{c_int, c_void};
+
+use selvedge_explore::{Access, Kind};
+
+use crate::control::{active, with};
+use crate::fiber::Wants;
+use crate::posix::condition::{rouse, sleep};
+use crate::posix::objects::{self, Barrier, Once};
+use crate::posix::real;
+use crate::{point, site};
+
+crate::entries! {
+    pthread_barrier_init => init_at;
+    pthread_barrier_destroy => destroy_at;
+    pthread_barrier_wait => wait_at;
+    pthread_once => once_at;
+}
+
+type P = *mut c_void;
+
+unsafe extern "C" fn init_at(barrier: P, attributes: P, count: u32) -> c_int {
+    if active() {
+        let state = Barrier { count, waiting: Vec::new() };
+        with(|control| control.objects.barriers.insert(barrier as usize, state));
+    }
+    // SAFETY: the caller's request.
+    unsafe { real::pthread_barrier_init()(barrier, attributes, count) }
+}
+
+unsafe extern "C" fn destroy_at(barrier: P) -> c_int {
+    if active() {
+        with(|control| control.objects.barriers.remove(&(barrier as usize)));
+    }
+    // SAFETY: the caller's request; libc never saw anybody wait.
+    unsafe { real::pthread_barrier_destroy()(barrier) }
+}
+
+/// The count of a barrier that was initialised before the run: glibc keeps it in the third word.
+fn count_of(barrier: usize) -> u32 {
+    const COUNT: usize = 8;
+    // SAFETY: glibc's `struct pthread_barrier`; the caller's barrier.
+    unsafe { *((barrier + COUNT) as *const u32) }
+}
+
+fn wait(barrier: usize, pc: u64) -> c_int {
+    let queue = objects::barrier(barrier);
+    let access = Access::new(queue, 1, Kind::Update);
+    point::arrive(access, Wants::Nothing, pc);
+    let last = with(|control| {
+        let current = control.current;
+        control.races.release(current, queue);
+        let new = || Barrier { count: count_of(barrier), waiting: Vec::new() };
+        let state = control.objects.barriers.entry(barrier).or_insert_with(new);
+        let last = state.waiting.len() as u32 + 1 >= state.count;
+        if last {
+            let waiting = std::mem::take(&mut state.waiting);
+            waiting.into_iter().for_each(|thread| rouse(control, thread));
+            control.races.acquire(current, queue);
+        } else {
+            state.waiting.push(current as u8);
+            control.fiber().woken = false;
+        }
+        control.fiber().spin.effect();
+        control.trace.access(access);
+        point::finish(control, None, false, None);
+        last
+    });
+    if last {
+        return libc::PTHREAD_BARRIER_SERIAL_THREAD;
+    }
+    sleep(queue, false, pc, |_, _| {});
+    0
+}
+
+unsafe extern "C" fn wait_at(barrier: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_barrier_wait()(barrier) };
+    }
+    wait(barrier as usize, site::pc())
+}
+
+/// Runs an initialisation once; others wait for its end.
+pub fn once(once: usize, body: unsafe extern "C" fn(), pc: u64) {
+    let access = Access::new(objects::lock(once), 1, Kind::Update);
+    point::arrive(access, Wants::Nothing, pc);
+    let found = with(|control| {
+        let state = control.objects.onces.entry(once).or_default();
+        let found = *state;
+        if found == Once::New {
+            *state = Once::Running;
+        }
+        let mut access = access;
+        if found != Once::New {
+            access.kind = Kind::Read;
+        }
+        control.trace.access(access);
+        control.fiber().spin.effect();
+        point::finish(control, None, false, None);
+        found
+    });
+    let done = objects::done(once);
+    match found {
+        Once::New => {
+            // SAFETY: the caller's own initialisation.
+            unsafe { body() };
+            let access = Access::new(done, 1, Kind::Write);
+            point::arrive(access, Wants::Nothing, pc);
+            with(|control| {
+                let current = control.current;
+                control.objects.onces.insert(once, Once::Done);
+                control.races.release(current, done);
+                control.trace.access(access);
+                // Those who look from now on find it done.
+                control.trace.access(Access::new(objects::lock(once), 1, Kind::Write));
+                point::finish(control, None, false, None);
+            });
+        }
+        Once::Running => {
+            let access = Access::new(done, 1, Kind::Await).waiting();
+            point::arrive(access, Wants::Once(once), pc);
+            point::record(access, None);
+        }
+        Once::Done => {}
+    }
+    with(|control| {
+        let current = control.current;
+        control.races.acquire(current, done);
+    });
+}
+
+unsafe extern "C" fn once_at(control: P, body: unsafe extern "C" fn()) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_once()(control, body) };
+    }
+    // SAFETY: glibc writes 2 to the word when the initialisation is done, which it may have been before the run.
+    if unsafe { *control.cast::<u32>() } != 2 {
+        once(control as usize, body, site::pc());
+    }
+    0
+}

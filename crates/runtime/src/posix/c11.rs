@@ -1,0 +1,210 @@
+//! Threads of C11: the same objects as those of POSIX under other names and with other answers.
+
+use std::ffi::{c_int, c_void};
+
+use crate::control::{Body, active, with};
+use crate::fiber::{self, Destructor};
+use crate::posix::mutex::Flavour;
+use crate::posix::{barrier, condition, keys, mutex, real, thread, time};
+use crate::{point, site};
+
+const SUCCESS: c_int = 0;
+const BUSY: c_int = 1;
+const ERROR: c_int = 2;
+const NO_MEMORY: c_int = 3;
+const TIMED_OUT: c_int = 4;
+
+type P = *mut c_void;
+
+crate::entries! {
+    thrd_create => create_at;
+    thrd_join => join_at;
+    thrd_detach => detach_at;
+    thrd_exit => exit_at;
+    thrd_yield => yield_at;
+    thrd_sleep => sleep_at;
+    mtx_lock => lock_at;
+    mtx_trylock => trylock_at;
+    mtx_timedlock => timedlock_at;
+    mtx_unlock => unlock_at;
+    cnd_wait => wait_at;
+    cnd_timedwait => timedwait_at;
+    cnd_signal => signal_at;
+    cnd_broadcast => broadcast_at;
+    call_once => once_at;
+    tss_create => key_create_at;
+    tss_get => key_get_at;
+    tss_set => key_set_at;
+}
+
+/// The kind that glibc's `mtx_init` left: the same object as a `pthread_mutex_t`.
+fn flavour(mutex: P) -> Flavour {
+    const KIND: usize = 16;
+    // SAFETY: glibc's layout; the caller's mutex.
+    if unsafe { *((mutex as usize + KIND) as *const i32) } & 3 == 1 { Flavour::Recursive } else { Flavour::Normal }
+}
+
+fn answer(error: c_int) -> c_int {
+    match error {
+        0 => SUCCESS,
+        libc::EBUSY => BUSY,
+        libc::ETIMEDOUT => TIMED_OUT,
+        libc::EAGAIN => NO_MEMORY,
+        _ => ERROR,
+    }
+}
+
+unsafe extern "C" fn create_at(id: *mut libc::pthread_t, body: P, argument: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::thrd_create()(id.cast(), body, argument) };
+    }
+    // SAFETY: a function that returns an `int` leaves it in the low half of the register of a pointer.
+    let body = unsafe { std::mem::transmute::<P, Body>(body) };
+    // SAFETY: the caller gives a place for the answer.
+    match thread::spawn(body, argument, site::pc(), |new| unsafe { id.write(new) }) {
+        Ok(_) => SUCCESS,
+        Err(()) => NO_MEMORY,
+    }
+}
+
+unsafe extern "C" fn join_at(id: libc::pthread_t, result: *mut c_int) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::thrd_join()(id, result) };
+    }
+    match thread::join(id, site::pc()) {
+        Ok(value) => {
+            if !result.is_null() {
+                // SAFETY: the caller gives a place for the answer.
+                unsafe { result.write(value as usize as c_int) };
+            }
+            SUCCESS
+        }
+        Err(_) => ERROR,
+    }
+}
+
+unsafe extern "C" fn detach_at(id: libc::pthread_t) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::thrd_detach()(id) };
+    }
+    let known = with(|control| {
+        let found = (0..control.created).find(|&thread| control.fibers[thread].id == id);
+        found.map(|thread| control.fibers[thread].detached = true).is_some()
+    });
+    if known { SUCCESS } else { ERROR }
+}
+
+unsafe extern "C" fn exit_at(result: c_int) {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::thrd_exit()(result) };
+    }
+    fiber::exit(result as usize as P)
+}
+
+unsafe extern "C" fn yield_at() {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::thrd_yield()() };
+    }
+    point::give_way(site::pc());
+}
+
+unsafe extern "C" fn sleep_at(length: *mut libc::timespec, rest: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::thrd_sleep()(length.cast(), rest) };
+    }
+    time::sleep_for(length, site::pc());
+    0
+}
+
+unsafe extern "C" fn lock_at(mutex: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::mtx_lock()(mutex) };
+    }
+    answer(mutex::lock(mutex as usize, flavour(mutex), site::pc()))
+}
+
+unsafe extern "C" fn trylock_at(mutex: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::mtx_trylock()(mutex) };
+    }
+    answer(mutex::try_lock(mutex as usize, flavour(mutex), libc::EBUSY, site::pc()))
+}
+
+unsafe extern "C" fn timedlock_at(mutex: P, time: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::mtx_timedlock()(mutex, time) };
+    }
+    answer(mutex::try_lock(mutex as usize, flavour(mutex), libc::ETIMEDOUT, site::pc()))
+}
+
+unsafe extern "C" fn unlock_at(mutex: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::mtx_unlock()(mutex) };
+    }
+    answer(mutex::unlock(mutex as usize, flavour(mutex), site::pc()))
+}
+
+unsafe extern "C" fn wait_at(condition: P, mutex: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::cnd_wait()(condition, mutex) };
+    }
+    answer(condition::wait(condition as usize, mutex as usize, Flavour::Normal, false, site::pc()))
+}
+
+unsafe extern "C" fn timedwait_at(condition: P, mutex: P, time: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::cnd_timedwait()(condition, mutex, time) };
+    }
+    answer(condition::wait(condition as usize, mutex as usize, Flavour::Normal, true, site::pc()))
+}
+
+unsafe extern "C" fn signal_at(condition: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::cnd_signal()(condition) };
+    }
+    answer(condition::signal(condition as usize, false, site::pc()))
+}
+
+unsafe extern "C" fn broadcast_at(condition: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::cnd_broadcast()(condition) };
+    }
+    answer(condition::signal(condition as usize, true, site::pc()))
+}
+
+unsafe extern "C" fn once_at(flag: P, body: unsafe extern "C" fn()) {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::call_once()(flag, body) };
+    }
+    barrier::once(flag as usize, body, site::pc());
+}
+
+unsafe extern "C" fn key_create_at(key: *mut u32, destructor: Option<Destructor>) -> c_int {
+    // SAFETY: the caller's request; the same keys.
+    if unsafe { keys::pthread_key_create(key, destructor) } == 0 { SUCCESS } else { ERROR }
+}
+
+unsafe extern "C" fn key_get_at(key: u32) -> P {
+    // SAFETY: the caller's request; the same keys.
+    unsafe { keys::pthread_getspecific(key) }
+}
+
+unsafe extern "C" fn key_set_at(key: u32, value: P) -> c_int {
+    // SAFETY: the caller's request; the same keys.
+    if unsafe { keys::pthread_setspecific(key, value) } == 0 { SUCCESS } else { ERROR }
+}

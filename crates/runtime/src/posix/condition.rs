@@ -1,0 +1,169 @@
+//! Condition variables.
+//!
+//! A wait is three steps: it gives the mutex up and joins the queue in one; it is woken; it takes the mutex again. A signal
+//! picks any of those who wait. The second step of a timed wait needs no signal: without one the time has passed.
+
+use std::ffi::{c_int, c_void};
+
+use selvedge_explore::{Access, Kind, Pick};
+
+use crate::control::{Control, active, with};
+use crate::fiber::Wants;
+use crate::posix::mutex::{self, Flavour};
+use crate::posix::objects;
+use crate::posix::real;
+use crate::{point, site};
+
+crate::entries! {
+    pthread_cond_init => init_at;
+    pthread_cond_destroy => destroy_at;
+    pthread_cond_wait => wait_at;
+    pthread_cond_timedwait => timedwait_at;
+    pthread_cond_clockwait => clockwait_at;
+    pthread_cond_signal => signal_at;
+    pthread_cond_broadcast => broadcast_at;
+}
+
+type P = *mut c_void;
+
+/// Sleeps in a queue until woken, or until the time has passed; whether it was woken. The thread is in the queue already.
+pub fn sleep(object: u64, timed: bool, pc: u64, leave_queue: impl FnOnce(&mut Control, u8)) -> bool {
+    let current = with(|control| control.current);
+    let awaited = Access::new(objects::wake(current), 1, Kind::Await).waiting();
+    let access = if timed { Access::new(object, 1, Kind::Update) } else { awaited };
+    with(|control| control.fiber().asleep_on = object);
+    point::arrive(access, if timed { Wants::Nothing } else { Wants::Wake }, pc);
+    with(|control| {
+        let woken = control.fiber().woken;
+        if timed {
+            control.trace.access(access);
+            if !woken {
+                leave_queue(control, current as u8);
+            }
+        }
+        if woken {
+            control.trace.access(awaited);
+            control.races.acquire(current, object);
+        }
+        control.fiber().spin.effect();
+        point::finish(control, None, timed && !woken, None);
+        woken
+    })
+}
+
+/// Wakes a thread, in the step that is under way.
+pub fn rouse(control: &mut Control, thread: u8) {
+    control.fibers[usize::from(thread)].woken = true;
+    control.trace.access(Access::new(objects::wake(usize::from(thread)), 1, Kind::Write));
+}
+
+/// Waits for a signal.
+pub fn wait(condition: usize, mutex: usize, flavour: Flavour, timed: bool, pc: u64) -> c_int {
+    let queue = objects::queue(condition);
+    let access = Access::new(queue, 1, Kind::Update);
+    point::arrive(access, Wants::Nothing, pc);
+    let count = with(|control| {
+        let current = control.current as u8;
+        let count = control.objects.mutexes.get(&mutex).map_or(1, |held| held.count);
+        control.objects.conditions.entry(condition).or_default().push(current);
+        control.fiber().woken = false;
+        let release = mutex::give_up(control, mutex);
+        control.trace.access(release);
+        control.trace.access(access);
+        point::finish(control, None, false, None);
+        count
+    });
+    let woken = sleep(queue, timed, pc, |control, thread| {
+        let waiting = control.objects.conditions.entry(condition).or_default();
+        waiting.retain(|&other| other != thread);
+    });
+    mutex::lock(mutex, flavour, pc);
+    with(|control| control.objects.mutexes.entry(mutex).or_default().count = count);
+    if woken { 0 } else { libc::ETIMEDOUT }
+}
+
+/// Wakes one of those who wait, or all.
+pub fn signal(condition: usize, all: bool, pc: u64) -> c_int {
+    let queue = objects::queue(condition);
+    let access = Access::new(queue, 1, Kind::Update);
+    point::arrive(access, Wants::Nothing, pc);
+    with(|control| {
+        let current = control.current;
+        control.races.release(current, queue);
+        let mut waiting = std::mem::take(control.objects.conditions.entry(condition).or_default());
+        if all {
+            waiting.drain(..).for_each(|thread| rouse(control, thread));
+        } else if !waiting.is_empty() {
+            let options = waiting.len() as u32;
+            let chosen = if options > 1 { control.strategy.pick(options) } else { 0 };
+            if options > 1 {
+                control.trace.pick(Pick { chosen, options });
+            }
+            let thread = waiting.remove(chosen as usize);
+            rouse(control, thread);
+        }
+        control.objects.conditions.insert(condition, waiting);
+        control.fiber().spin.effect();
+        control.trace.access(access);
+        point::finish(control, None, false, None);
+    });
+    0
+}
+
+fn forget(condition: P) {
+    if active() {
+        with(|control| control.objects.conditions.remove(&(condition as usize)));
+    }
+}
+
+unsafe extern "C" fn init_at(condition: P, attributes: P) -> c_int {
+    forget(condition);
+    // SAFETY: the caller's request.
+    unsafe { real::pthread_cond_init()(condition, attributes) }
+}
+
+unsafe extern "C" fn destroy_at(condition: P) -> c_int {
+    forget(condition);
+    // SAFETY: the caller's request; libc never saw anybody wait.
+    unsafe { real::pthread_cond_destroy()(condition) }
+}
+
+unsafe extern "C" fn wait_at(condition: P, mutex: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_cond_wait()(condition, mutex) };
+    }
+    wait(condition as usize, mutex as usize, Flavour::Normal, false, site::pc())
+}
+
+unsafe extern "C" fn timedwait_at(condition: P, mutex: P, time: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_cond_timedwait()(condition, mutex, time) };
+    }
+    wait(condition as usize, mutex as usize, Flavour::Normal, true, site::pc())
+}
+
+unsafe extern "C" fn clockwait_at(condition: P, mutex: P, clock: c_int, time: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_cond_clockwait()(condition, mutex, clock, time) };
+    }
+    wait(condition as usize, mutex as usize, Flavour::Normal, true, site::pc())
+}
+
+unsafe extern "C" fn signal_at(condition: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_cond_signal()(condition) };
+    }
+    signal(condition as usize, false, site::pc())
+}
+
+unsafe extern "C" fn broadcast_at(condition: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_cond_broadcast()(condition) };
+    }
+    signal(condition as usize, true, site::pc())
+}

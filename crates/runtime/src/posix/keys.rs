@@ -1,0 +1,76 @@
+//! Thread-specific keys and destructors of thread-local objects.
+
+use std::ffi::{c_int, c_void};
+
+use crate::control::{active, with};
+use crate::fiber::Destructor;
+use crate::posix::real;
+
+/// Keys made under control start here, above those of libc.
+const FIRST: u32 = 1 << 16;
+
+/// Makes a key.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_key_create(key: *mut u32, destructor: Option<Destructor>) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_key_create()(key, destructor) };
+    }
+    match with(|control| control.objects.add_key(destructor)) {
+        // SAFETY: the caller gives a place for the answer.
+        Some(number) => unsafe { key.write(FIRST + number as u32) },
+        None => return libc::EAGAIN,
+    }
+    0
+}
+
+/// Drops a key.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_key_delete(key: u32) -> c_int {
+    if key < FIRST || !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_key_delete()(key) };
+    }
+    if with(|control| control.objects.remove_key((key - FIRST) as usize)) { 0 } else { libc::EINVAL }
+}
+
+/// Sets the current thread's value.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_setspecific(key: u32, value: *const c_void) -> c_int {
+    if key < FIRST || !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_setspecific()(key, value) };
+    }
+    with(|control| match control.fiber().keys.get_mut((key - FIRST) as usize) {
+        Some(slot) => {
+            *slot = value.cast_mut();
+            0
+        }
+        None => libc::EINVAL,
+    })
+}
+
+/// The current thread's value.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_getspecific(key: u32) -> *mut c_void {
+    if key < FIRST || !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_getspecific()(key) };
+    }
+    with(|control| control.fiber().keys.get((key - FIRST) as usize).copied().unwrap_or(std::ptr::null_mut()))
+}
+
+/// Registers the destructor of a `thread_local` object of C++ or Rust.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __cxa_thread_atexit_impl(
+    destructor: Destructor,
+    object: *mut c_void,
+    module: *mut c_void,
+) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::__cxa_thread_atexit_impl()(destructor, object, module) };
+    }
+    with(|control| control.fiber().destructors.push((destructor, object)));
+    0
+}

@@ -1,0 +1,15 @@
+//! The parts of libc that wait, or that answer differently each time.
+
+pub mod barrier;
+pub mod c11;
+pub mod condition;
+pub mod futex;
+pub mod keys;
+pub mod mutex;
+pub mod objects;
+pub mod process;
+pub mod real;
+pub mod rwlock;
+pub mod semaphore;
+pub mod thread;
+pub mod time;

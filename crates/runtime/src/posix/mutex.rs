@@ -1,0 +1,252 @@
+//! Mutexes and spin locks.
+
+use std::ffi::{c_int, c_void};
+
+use selvedge_driver::FindingKind;
+use selvedge_explore::{Access, Condition, Kind};
+
+use crate::control::{Control, active, with};
+use crate::fiber::{Wants, fail};
+use crate::posix::objects::{self, Mutex};
+use crate::posix::real;
+use crate::{point, site};
+
+crate::entries! {
+    pthread_mutex_init => init_at;
+    pthread_mutex_destroy => destroy_at;
+    pthread_mutex_lock => lock_at;
+    pthread_mutex_trylock => trylock_at;
+    pthread_mutex_timedlock => timedlock_at;
+    pthread_mutex_clocklock => clocklock_at;
+    pthread_mutex_unlock => unlock_at;
+    pthread_spin_init => spin_init_at;
+    pthread_spin_destroy => spin_destroy_at;
+    pthread_spin_lock => spin_lock_at;
+    pthread_spin_trylock => spin_trylock_at;
+    pthread_spin_unlock => spin_unlock_at;
+}
+
+/// How a mutex treats an owner who locks it again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flavour {
+    /// It waits for itself.
+    Normal,
+    /// It counts.
+    Recursive,
+    /// It refuses.
+    Checking,
+}
+
+/// What glibc's object says.
+fn flavour(mutex: usize) -> Flavour {
+    const KIND: usize = 16;
+    // SAFETY: `__kind` of glibc's `pthread_mutex_t` on x86-64; the caller's mutex.
+    match unsafe { *((mutex + KIND) as *const i32) } & 3 {
+        1 => Flavour::Recursive,
+        2 => Flavour::Checking,
+        _ => Flavour::Normal,
+    }
+}
+
+fn held(control: &Control, mutex: usize) -> Mutex {
+    control.objects.mutexes.get(&mutex).copied().unwrap_or_default()
+}
+
+fn take(control: &mut Control, mutex: usize) {
+    let current = control.current;
+    control.objects.mutexes.insert(mutex, Mutex { owner: Some(current as u8), count: 1 });
+    control.races.acquire(current, objects::lock(mutex));
+    control.fiber().spin.effect();
+}
+
+/// What locking again answers to the owner; `None` when the caller does not own it.
+fn again(mutex: usize, flavour: Flavour) -> Option<c_int> {
+    with(|control| {
+        let current = control.current as u8;
+        let held = control.objects.mutexes.get_mut(&mutex).filter(|held| held.owner == Some(current))?;
+        match flavour {
+            Flavour::Recursive => {
+                held.count += 1;
+                Some(0)
+            }
+            Flavour::Checking => Some(libc::EDEADLK),
+            Flavour::Normal => None,
+        }
+    })
+}
+
+/// Locks, and waits for it.
+pub fn lock(mutex: usize, flavour: Flavour, pc: u64) -> c_int {
+    if let Some(answer) = again(mutex, flavour) {
+        return answer;
+    }
+    let access = Access::new(objects::lock(mutex), 1, Kind::Acquire).waiting().after(Access::FREE);
+    point::arrive(access, Wants::Mutex(mutex), pc);
+    with(|control| take(control, mutex));
+    point::record(access, None);
+    0
+}
+
+/// Locks if it is free by now, else answers `busy`. A timeout is a choice of the search: it passes when the thread is chosen
+/// while the lock is held.
+pub fn try_lock(mutex: usize, flavour: Flavour, busy: c_int, pc: u64) -> c_int {
+    match again(mutex, flavour) {
+        Some(libc::EDEADLK) if busy == libc::EBUSY => return libc::EBUSY,
+        Some(answer) => return answer,
+        None => {}
+    }
+    let mut access = Access::new(objects::lock(mutex), 1, Kind::Acquire).if_found(Condition::Equals(Access::FREE));
+    point::arrive(access, Wants::Nothing, pc);
+    let free = with(|control| control.objects.mutex_free(mutex));
+    if free {
+        with(|control| take(control, mutex));
+        access.old = Access::FREE;
+        point::record(access, None);
+        return 0;
+    }
+    access.kind = Kind::Read;
+    access.old = Access::HELD;
+    with(|control| {
+        control.trace.access(access);
+        point::finish(control, None, busy == libc::ETIMEDOUT, None);
+    });
+    busy
+}
+
+/// Gives the mutex up, as part of a step that is under way.
+pub fn give_up(control: &mut Control, mutex: usize) -> Access {
+    let current = control.current;
+    control.objects.mutexes.insert(mutex, Mutex::default());
+    control.races.release(current, objects::lock(mutex));
+    Access::new(objects::lock(mutex), 1, Kind::Release).after(Access::HELD)
+}
+
+/// Unlocks.
+pub fn unlock(mutex: usize, flavour: Flavour, pc: u64) -> c_int {
+    let (owner, count, current) = with(|control| {
+        let held = held(control, mutex);
+        (held.owner, held.count, control.current as u8)
+    });
+    if owner != Some(current) {
+        if flavour != Flavour::Normal {
+            return libc::EPERM;
+        }
+        let message = match owner {
+            Some(owner) => format!("T{current} unlocks a mutex that T{owner} holds"),
+            None => format!("T{current} unlocks a mutex that nobody holds"),
+        };
+        fail(FindingKind::Misuse, message, pc);
+    }
+    if count > 1 {
+        with(|control| control.objects.mutexes.insert(mutex, Mutex { owner, count: count - 1 }));
+        return 0;
+    }
+    let access = Access::new(objects::lock(mutex), 1, Kind::Release).after(Access::HELD);
+    point::arrive(access, Wants::Nothing, pc);
+    with(|control| {
+        give_up(control, mutex);
+        control.fiber().spin.effect();
+    });
+    point::record(access, None);
+    0
+}
+
+type P = *mut c_void;
+
+fn forget(mutex: P, pc: u64) {
+    if !active() {
+        return;
+    }
+    let owner = with(|control| control.objects.mutexes.remove(&(mutex as usize))).and_then(|held| held.owner);
+    if let Some(owner) = owner {
+        fail(FindingKind::Misuse, format!("a mutex is destroyed or initialised while T{owner} holds it"), pc);
+    }
+}
+
+unsafe extern "C" fn init_at(mutex: P, attributes: P) -> c_int {
+    forget(mutex, site::pc());
+    // SAFETY: the caller's request; writes the kind that `flavour` reads.
+    unsafe { real::pthread_mutex_init()(mutex, attributes) }
+}
+
+unsafe extern "C" fn destroy_at(mutex: P) -> c_int {
+    forget(mutex, site::pc());
+    // SAFETY: the caller's request; libc never saw it locked.
+    unsafe { real::pthread_mutex_destroy()(mutex) }
+}
+
+unsafe extern "C" fn lock_at(mutex: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_mutex_lock()(mutex) };
+    }
+    lock(mutex as usize, flavour(mutex as usize), site::pc())
+}
+
+unsafe extern "C" fn trylock_at(mutex: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_mutex_trylock()(mutex) };
+    }
+    try_lock(mutex as usize, flavour(mutex as usize), libc::EBUSY, site::pc())
+}
+
+unsafe extern "C" fn timedlock_at(mutex: P, time: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_mutex_timedlock()(mutex, time) };
+    }
+    try_lock(mutex as usize, flavour(mutex as usize), libc::ETIMEDOUT, site::pc())
+}
+
+unsafe extern "C" fn clocklock_at(mutex: P, clock: c_int, time: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_mutex_clocklock()(mutex, clock, time) };
+    }
+    try_lock(mutex as usize, flavour(mutex as usize), libc::ETIMEDOUT, site::pc())
+}
+
+unsafe extern "C" fn unlock_at(mutex: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_mutex_unlock()(mutex) };
+    }
+    unlock(mutex as usize, flavour(mutex as usize), site::pc())
+}
+
+unsafe extern "C" fn spin_init_at(lock: P, shared: c_int) -> c_int {
+    forget(lock, site::pc());
+    // SAFETY: the caller's request.
+    unsafe { real::pthread_spin_init()(lock, shared) }
+}
+
+unsafe extern "C" fn spin_destroy_at(lock: P) -> c_int {
+    forget(lock, site::pc());
+    // SAFETY: the caller's request.
+    unsafe { real::pthread_spin_destroy()(lock) }
+}
+
+unsafe extern "C" fn spin_lock_at(mutex: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_spin_lock()(mutex) };
+    }
+    lock(mutex as usize, Flavour::Normal, site::pc())
+}
+
+unsafe extern "C" fn spin_trylock_at(mutex: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_spin_trylock()(mutex) };
+    }
+    try_lock(mutex as usize, Flavour::Normal, libc::EBUSY, site::pc())
+}
+
+unsafe extern "C" fn spin_unlock_at(mutex: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_spin_unlock()(mutex) };
+    }
+    unlock(mutex as usize, Flavour::Normal, site::pc())
+}

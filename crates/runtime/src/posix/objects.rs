@@ -1,0 +1,223 @@
+//! What the run knows of its locks, queues and keys. Everything starts from nothing in every run.
+//!
+//! Objects that strategies see are numbers: an address with a tag above it. Addresses of user memory fit 47 bits.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use crate::fiber::{Destructor, KEYS};
+
+/// A hash of addresses that is the same in every run.
+#[derive(Default)]
+pub struct Mix(u64);
+
+impl Hasher for Mix {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 ^= self.0 >> 32;
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+}
+
+/// A table by address.
+pub type Table<T> = HashMap<usize, T, BuildHasherDefault<Mix>>;
+
+const ABSTRACT: u64 = 1 << 63;
+
+fn tagged(tag: u64, address: usize) -> u64 {
+    ABSTRACT | tag << 48 | address as u64
+}
+
+/// A mutex, a lock for readers and writers, a semaphore.
+pub fn lock(address: usize) -> u64 {
+    tagged(1, address)
+}
+
+/// The queue of a condition variable.
+pub fn queue(address: usize) -> u64 {
+    tagged(2, address)
+}
+
+/// The queue of a barrier.
+pub fn barrier(address: usize) -> u64 {
+    tagged(9, address)
+}
+
+/// In a word, what an object is; `None` for memory.
+pub fn name(object: u64) -> Option<&'static str> {
+    if object & ABSTRACT == 0 {
+        return None;
+    }
+    Some(match object >> 48 & 0x7fff {
+        1 => "lock",
+        2 => "condition",
+        3 => "futex",
+        4 => "once",
+        5 => "wake-up",
+        6 => "end of thread",
+        7 => "threads",
+        8 => "clock",
+        9 => "barrier",
+        _ => "object",
+    })
+}
+
+/// The address or number inside an object.
+pub fn inner(object: u64) -> u64 {
+    if object & ABSTRACT == 0 { object } else { object & 0xffff_ffff_ffff }
+}
+
+/// The queue of a futex.
+pub fn futex(address: usize) -> u64 {
+    tagged(3, address)
+}
+
+/// That an initialisation is done.
+pub fn done(address: usize) -> u64 {
+    tagged(4, address)
+}
+
+/// That a thread was woken.
+pub fn wake(thread: usize) -> u64 {
+    tagged(5, thread)
+}
+
+/// That a thread has ended.
+pub fn ended(thread: usize) -> u64 {
+    tagged(6, thread)
+}
+
+/// Who holds a mutex.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mutex {
+    /// The owner.
+    pub owner: Option<u8>,
+    /// How often it has locked it.
+    pub count: u32,
+}
+
+/// Who holds a lock for readers and writers.
+#[derive(Clone, Debug, Default)]
+pub struct RwLock {
+    /// The writer.
+    pub writer: Option<u8>,
+    /// The readers, each as often as it has locked.
+    pub readers: Vec<u8>,
+}
+
+/// How far an initialisation is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Once {
+    /// Not begun.
+    #[default]
+    New,
+    /// Some thread is at it.
+    Running,
+    /// Done.
+    Done,
+}
+
+/// A barrier.
+#[derive(Clone, Debug, Default)]
+pub struct Barrier {
+    /// How many must come.
+    pub count: u32,
+    /// Who waits.
+    pub waiting: Vec<u8>,
+}
+
+/// All objects of a run.
+#[derive(Default)]
+pub struct Objects {
+    /// Mutexes, spin locks.
+    pub mutexes: Table<Mutex>,
+    /// Locks for readers and writers.
+    pub rwlocks: Table<RwLock>,
+    /// Who waits for which condition variable, in order of arrival.
+    pub conditions: Table<Vec<u8>>,
+    /// Who waits for which futex, in order of arrival.
+    pub futexes: Table<Vec<u8>>,
+    /// Initialisations.
+    pub onces: Table<Once>,
+    /// Barriers.
+    pub barriers: Table<Barrier>,
+    keys: Vec<Option<Option<Destructor>>>,
+}
+
+impl Objects {
+    /// Forgets everything.
+    pub fn reset(&mut self) {
+        self.mutexes.clear();
+        self.rwlocks.clear();
+        self.conditions.clear();
+        self.futexes.clear();
+        self.onces.clear();
+        self.barriers.clear();
+        self.keys.clear();
+    }
+
+    /// Whether nobody holds the mutex.
+    pub fn mutex_free(&self, address: usize) -> bool {
+        self.mutexes.get(&address).is_none_or(|mutex| mutex.owner.is_none())
+    }
+
+    /// Whether a reader may have the lock.
+    pub fn readable(&self, address: usize) -> bool {
+        self.rwlocks.get(&address).is_none_or(|lock| lock.writer.is_none())
+    }
+
+    /// Whether a writer may have the lock.
+    pub fn writable(&self, address: usize) -> bool {
+        self.rwlocks.get(&address).is_none_or(|lock| lock.writer.is_none() && lock.readers.is_empty())
+    }
+
+    /// Whether the initialisation is done.
+    pub fn once_done(&self, address: usize) -> bool {
+        self.onces.get(&address) == Some(&Once::Done)
+    }
+
+    /// A new key.
+    pub fn add_key(&mut self, destructor: Option<Destructor>) -> Option<usize> {
+        if let Some(free) = self.keys.iter().position(|key| key.is_none()) {
+            self.keys[free] = Some(destructor);
+            return Some(free);
+        }
+        (self.keys.len() < KEYS).then(|| {
+            self.keys.push(Some(destructor));
+            self.keys.len() - 1
+        })
+    }
+
+    /// The key is no more.
+    pub fn remove_key(&mut self, key: usize) -> bool {
+        self.keys.get_mut(key).is_some_and(|slot| slot.take().is_some())
+    }
+
+    /// What a key's values are destroyed with.
+    pub fn key_destructor(&self, key: usize) -> Option<Destructor> {
+        self.keys.get(key).copied().flatten().flatten()
+    }
+}
+
+/// The order in which threads are created.
+pub fn threads() -> u64 {
+    tagged(7, 0)
+}
+
+/// Virtual time.
+pub fn clock() -> u64 {
+    tagged(8, 0)
+}

@@ -1,0 +1,190 @@
+//! How the code under test ends: assertions, aborts, exits, signals.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use selvedge_driver::FindingKind;
+
+use crate::control::{active, set_active, with};
+use crate::fiber::fail;
+use crate::posix::real;
+use crate::{site, sys};
+
+crate::entries! {
+    __assert_fail => assert_fail_at;
+    abort => abort_at;
+    exit => exit_at;
+    _exit => exit_now_at;
+    _Exit => exit_now_at;
+    quick_exit => exit_now_at;
+    sigaltstack => sigaltstack_at;
+}
+
+fn text(string: *const c_char) -> String {
+    if string.is_null() {
+        return String::new();
+    }
+    // SAFETY: libc passes strings that end with a zero byte.
+    unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
+}
+
+unsafe extern "C" fn assert_fail_at(
+    expression: *const c_char,
+    file: *const c_char,
+    line: u32,
+    function: *const c_char,
+) -> ! {
+    let pc = site::pc();
+    let message = format!("assertion `{}` failed at {}:{line} in {}", text(expression), text(file), text(function));
+    if active() {
+        fail(FindingKind::Assertion, message, pc);
+    }
+    sys::complain(&message);
+    sys::complain("\n");
+    sys::exit(134)
+}
+
+unsafe extern "C" fn abort_at() -> ! {
+    let pc = site::pc();
+    if active() {
+        fail(FindingKind::Crash, "abort was called".into(), pc);
+    }
+    sys::exit(134)
+}
+
+unsafe extern "C" fn exit_at(code: c_int) {
+    if active() {
+        fail(FindingKind::Crash, format!("exit({code}) was called"), site::pc());
+    }
+    // SAFETY: the caller's request.
+    unsafe { real::exit()(code) }
+}
+
+unsafe extern "C" fn exit_now_at(code: c_int) -> ! {
+    if active() {
+        fail(FindingKind::Crash, format!("exit({code}) was called"), site::pc());
+    }
+    sys::exit(code)
+}
+
+/// The runtime has an alternate stack of its own, which threads under control must not replace. They are told that there is one:
+/// Rust's standard library would else map, guard and unmap one for every thread, with five system calls.
+unsafe extern "C" fn sigaltstack_at(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { sys::call(libc::SYS_sigaltstack, [new as usize, old as usize, 0, 0, 0, 0]) as c_int };
+    }
+    if !old.is_null() {
+        let there = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: 0, ss_size: libc::SIGSTKSZ };
+        // SAFETY: the caller gives a place for the answer.
+        unsafe { old.write(there) };
+    }
+    0
+}
+
+const FATAL: [(c_int, &str); 5] = [
+    (libc::SIGSEGV, "segmentation fault"),
+    (libc::SIGBUS, "bus error"),
+    (libc::SIGFPE, "arithmetic fault"),
+    (libc::SIGILL, "illegal instruction"),
+    (libc::SIGABRT, "aborted"),
+];
+
+/// What the watchdog sends.
+pub const WAKE_UP: c_int = libc::SIGURG;
+
+unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, state: *mut c_void) {
+    if signal == WAKE_UP {
+        if active() {
+            let (kind, message) = crate::watchdog::verdict();
+            set_active(false);
+            fail(kind, message, instruction(state));
+        }
+        return;
+    }
+    if !active() {
+        // A bug of the runtime, or code that is not under control: let it take its course.
+        // SAFETY: restores the default and returns to the fault.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        return;
+    }
+    let name = FATAL.iter().find(|(number, _)| *number == signal).map_or("signal", |(_, name)| name);
+    // SAFETY: the kernel's description of the signal.
+    let address = unsafe { (*info).si_addr() } as u64;
+    let (bottom, top) = with(|control| (control.fiber().bottom, control.fiber().top));
+    const GUARD: u64 = 64 << 10;
+    let message = if signal == libc::SIGSEGV && address < bottom + GUARD && address + GUARD > bottom && address < top {
+        "stack overflow".into()
+    } else {
+        format!("{name} at address {address:#x}")
+    };
+    fail(FindingKind::Crash, message, instruction(state))
+}
+
+fn instruction(state: *mut c_void) -> u64 {
+    // SAFETY: the kernel passes the interrupted context.
+    unsafe { (*state.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_RIP as usize] as u64 }
+}
+
+/// Installs the handlers, and a stack for them, on the calling kernel thread.
+pub fn install_handlers() {
+    const SIZE: usize = 256 << 10;
+    static LAST: AtomicI32 = AtomicI32::new(0);
+    let thread = sys::thread_id();
+    if LAST.swap(thread, Ordering::Relaxed) == thread {
+        return;
+    }
+    // SAFETY: a new mapping that stays; handlers that leave by switching stacks, which is why the signal is not blocked meanwhile.
+    unsafe {
+        let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as usize;
+        let stack = sys::call(libc::SYS_mmap, [0, SIZE, 3, flags, usize::MAX, 0]);
+        if stack > 0 {
+            let stack = libc::stack_t { ss_sp: stack as *mut c_void, ss_flags: 0, ss_size: SIZE };
+            sys::call(libc::SYS_sigaltstack, [&raw const stack as usize, 0, 0, 0, 0, 0]);
+        }
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = on_signal as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_ONSTACK;
+        for (signal, _) in FATAL {
+            libc::sigaction(signal, &action, std::ptr::null_mut());
+        }
+        libc::sigaction(WAKE_UP, &action, std::ptr::null_mut());
+    }
+}
+
+/// Takes the place of libc's entry: when the driver started the program, the tests run instead of `main`, or `main` as
+/// the only test.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __libc_start_main(
+    main: *mut c_void,
+    count: c_int,
+    arguments: *mut c_void,
+    init: *mut c_void,
+    finish: *mut c_void,
+    linker: *mut c_void,
+    stack: *mut c_void,
+) -> c_int {
+    let taken = crate::session::take_over(main);
+    // SAFETY: libc's own, with everything that it was given but for `main`.
+    unsafe { real::__libc_start_main()(taken, count, arguments, init, finish, linker, stack) }
+}
+
+/// The `main` of a program that has tests and no `main`.
+#[unsafe(no_mangle)]
+pub extern "C" fn main() -> c_int {
+    sys::complain("selvedge: this program holds tests; run it with `selvedge test`\n");
+    2
+}
+
+/// Whether a `main` is the one above: in this library. (Its name is the program's own where the program has one.)
+pub fn is_own_main(other: *mut c_void) -> bool {
+    let base = |address: *const c_void| {
+        // SAFETY: asks the linker about an address; it fills in what it knows.
+        unsafe {
+            let mut info: libc::Dl_info = std::mem::zeroed();
+            libc::dladdr(address, &mut info);
+            info.dli_fbase as usize
+        }
+    };
+    base(other) == base(on_signal as *const c_void)
+}

@@ -1,0 +1,117 @@
+//! libc's own functions, for code that is not under control.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+fn find(cache: &AtomicUsize, name: &'static str) -> usize {
+    let known = cache.load(Ordering::Relaxed);
+    if known != 0 {
+        return known;
+    }
+    // SAFETY: the name ends with a zero byte.
+    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr().cast::<c_char>()) } as usize;
+    if found == 0 {
+        crate::sys::complain("selvedge: libc lacks a function that this program needs: ");
+        crate::sys::complain(name);
+        crate::sys::complain("\n");
+        crate::sys::exit(127);
+    }
+    cache.store(found, Ordering::Relaxed);
+    found
+}
+
+macro_rules! real {
+    ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => { $(
+        #[doc = concat!("libc's `", stringify!($name), "`.")]
+        pub fn $name() -> unsafe extern "C" fn($($argument),*) $(-> $result)? {
+            static CACHE: AtomicUsize = AtomicUsize::new(0);
+            let found = find(&CACHE, concat!(stringify!($name), "\0"));
+            // SAFETY: libc's function of that name has that type.
+            unsafe { std::mem::transmute::<usize, unsafe extern "C" fn($($argument),*) $(-> $result)?>(found) }
+        }
+    )* };
+}
+
+type P = *mut c_void;
+type Start = unsafe extern "C" fn(P) -> P;
+type Attributes = *const libc::pthread_attr_t;
+type Key = Option<unsafe extern "C" fn(P)>;
+
+real! {
+    pthread_create: fn(*mut libc::pthread_t, Attributes, Start, P) -> c_int;
+    pthread_join: fn(libc::pthread_t, *mut P) -> c_int;
+    pthread_tryjoin_np: fn(libc::pthread_t, *mut P) -> c_int;
+    pthread_timedjoin_np: fn(libc::pthread_t, *mut P, P) -> c_int;
+    pthread_detach: fn(libc::pthread_t) -> c_int;
+    pthread_exit: fn(P);
+    pthread_cancel: fn(libc::pthread_t) -> c_int;
+    pthread_getattr_np: fn(libc::pthread_t, *mut libc::pthread_attr_t) -> c_int;
+    pthread_mutex_init: fn(P, P) -> c_int;
+    pthread_mutex_destroy: fn(P) -> c_int;
+    pthread_mutex_lock: fn(P) -> c_int;
+    pthread_mutex_trylock: fn(P) -> c_int;
+    pthread_mutex_timedlock: fn(P, P) -> c_int;
+    pthread_mutex_clocklock: fn(P, c_int, P) -> c_int;
+    pthread_mutex_unlock: fn(P) -> c_int;
+    pthread_rwlock_init: fn(P, P) -> c_int;
+    pthread_rwlock_destroy: fn(P) -> c_int;
+    pthread_rwlock_rdlock: fn(P) -> c_int;
+    pthread_rwlock_wrlock: fn(P) -> c_int;
+    pthread_rwlock_tryrdlock: fn(P) -> c_int;
+    pthread_rwlock_trywrlock: fn(P) -> c_int;
+    pthread_rwlock_timedrdlock: fn(P, P) -> c_int;
+    pthread_rwlock_timedwrlock: fn(P, P) -> c_int;
+    pthread_rwlock_unlock: fn(P) -> c_int;
+    pthread_cond_init: fn(P, P) -> c_int;
+    pthread_cond_destroy: fn(P) -> c_int;
+    pthread_cond_wait: fn(P, P) -> c_int;
+    pthread_cond_timedwait: fn(P, P, P) -> c_int;
+    pthread_cond_clockwait: fn(P, P, c_int, P) -> c_int;
+    pthread_cond_signal: fn(P) -> c_int;
+    pthread_cond_broadcast: fn(P) -> c_int;
+    pthread_barrier_init: fn(P, P, u32) -> c_int;
+    pthread_barrier_destroy: fn(P) -> c_int;
+    pthread_barrier_wait: fn(P) -> c_int;
+    pthread_once: fn(P, unsafe extern "C" fn()) -> c_int;
+    pthread_spin_init: fn(P, c_int) -> c_int;
+    pthread_spin_destroy: fn(P) -> c_int;
+    pthread_spin_lock: fn(P) -> c_int;
+    pthread_spin_trylock: fn(P) -> c_int;
+    pthread_spin_unlock: fn(P) -> c_int;
+    pthread_key_create: fn(*mut u32, Key) -> c_int;
+    pthread_key_delete: fn(u32) -> c_int;
+    pthread_setspecific: fn(u32, *const c_void) -> c_int;
+    pthread_getspecific: fn(u32) -> P;
+    __cxa_thread_atexit_impl: fn(unsafe extern "C" fn(P), P, P) -> c_int;
+    sem_wait: fn(P) -> c_int;
+    sem_trywait: fn(P) -> c_int;
+    sem_timedwait: fn(P, P) -> c_int;
+    sem_clockwait: fn(P, c_int, P) -> c_int;
+    sem_post: fn(P) -> c_int;
+    usleep: fn(u32) -> c_int;
+    sleep: fn(u32) -> u32;
+    nanosleep: fn(P, P) -> c_int;
+    clock_nanosleep: fn(c_int, c_int, P, P) -> c_int;
+    clock_gettime: fn(c_int, P) -> c_int;
+    gettimeofday: fn(P, P) -> c_int;
+    time: fn(*mut i64) -> i64;
+    rand: fn() -> c_int;
+    random: fn() -> i64;
+    exit: fn(c_int);
+    thrd_create: fn(P, P, P) -> c_int;
+    thrd_join: fn(libc::pthread_t, *mut c_int) -> c_int;
+    thrd_detach: fn(libc::pthread_t) -> c_int;
+    thrd_sleep: fn(P, P) -> c_int;
+    thrd_yield: fn();
+    thrd_exit: fn(c_int);
+    mtx_lock: fn(P) -> c_int;
+    mtx_trylock: fn(P) -> c_int;
+    mtx_timedlock: fn(P, P) -> c_int;
+    mtx_unlock: fn(P) -> c_int;
+    cnd_signal: fn(P) -> c_int;
+    cnd_broadcast: fn(P) -> c_int;
+    cnd_wait: fn(P, P) -> c_int;
+    cnd_timedwait: fn(P, P, P) -> c_int;
+    call_once: fn(P, unsafe extern "C" fn());
+    __libc_start_main: fn(P, c_int, P, P, P, P, P) -> c_int;
+}

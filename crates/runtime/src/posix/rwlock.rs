@@ -1,0 +1,179 @@
+//! Locks for readers and writers. Readers are let in whenever there is no writer, also while one waits.
+
+use std::ffi::{c_int, c_void};
+
+use selvedge_driver::FindingKind;
+use selvedge_explore::{Access, Condition, Kind};
+
+use crate::control::{active, with};
+use crate::fiber::{Wants, fail};
+use crate::posix::objects::{self, RwLock};
+use crate::posix::real;
+use crate::{point, site};
+
+crate::entries! {
+    pthread_rwlock_init => init_at;
+    pthread_rwlock_destroy => destroy_at;
+    pthread_rwlock_rdlock => rdlock_at;
+    pthread_rwlock_wrlock => wrlock_at;
+    pthread_rwlock_tryrdlock => tryrdlock_at;
+    pthread_rwlock_trywrlock => trywrlock_at;
+    pthread_rwlock_timedrdlock => timedrdlock_at;
+    pthread_rwlock_timedwrlock => timedwrlock_at;
+    pthread_rwlock_unlock => unlock_at;
+}
+
+type P = *mut c_void;
+
+fn old(lock: &RwLock) -> u64 {
+    if lock.writer.is_some() { Access::HELD } else { lock.readers.len() as u64 }
+}
+
+/// Takes the lock, for the step that is under way, and records it.
+fn take(lock: usize, write: bool, mut access: Access) {
+    with(|control| {
+        let current = control.current;
+        let state = control.objects.rwlocks.entry(lock).or_default();
+        access.old = old(state);
+        if write {
+            state.writer = Some(current as u8);
+        } else {
+            state.readers.push(current as u8);
+        }
+        control.races.acquire(current, objects::lock(lock));
+        control.fiber().spin.effect();
+    });
+    point::record(access, None);
+}
+
+fn kind(write: bool) -> Kind {
+    if write { Kind::Acquire } else { Kind::AcquireShared }
+}
+
+fn lock(lock: usize, write: bool, pc: u64) -> c_int {
+    let access = Access::new(objects::lock(lock), 1, kind(write)).waiting();
+    point::arrive(access, if write { Wants::Exclusive(lock) } else { Wants::Shared(lock) }, pc);
+    take(lock, write, access);
+    0
+}
+
+fn try_lock(lock: usize, write: bool, busy: c_int, pc: u64) -> c_int {
+    let mut access = Access::new(objects::lock(lock), 1, kind(write)).if_found(Condition::Unknown);
+    point::arrive(access, Wants::Nothing, pc);
+    let (free, found) = with(|control| {
+        let free = if write { control.objects.writable(lock) } else { control.objects.readable(lock) };
+        (free, control.objects.rwlocks.get(&lock).map_or(Access::FREE, old))
+    });
+    if free {
+        take(lock, write, access);
+        return 0;
+    }
+    access.kind = Kind::Read;
+    access.old = found;
+    with(|control| {
+        control.trace.access(access);
+        point::finish(control, None, busy == libc::ETIMEDOUT, None);
+    });
+    busy
+}
+
+fn unlock(lock: usize, pc: u64) -> c_int {
+    let current = with(|control| control.current as u8);
+    let state = with(|control| control.objects.rwlocks.get(&lock).cloned().unwrap_or_default());
+    let write = state.writer == Some(current);
+    if !write && !state.readers.contains(&current) {
+        fail(
+            FindingKind::Misuse,
+            format!("T{current} unlocks a lock for readers and writers that it does not hold"),
+            pc,
+        );
+    }
+    let kind = if write { Kind::Release } else { Kind::ReleaseShared };
+    let mut access = Access::new(objects::lock(lock), 1, kind);
+    point::arrive(access, Wants::Nothing, pc);
+    with(|control| {
+        let state = control.objects.rwlocks.entry(lock).or_default();
+        access.old = old(state);
+        if write {
+            state.writer = None;
+        } else if let Some(at) = state.readers.iter().position(|&reader| reader == current) {
+            state.readers.swap_remove(at);
+        }
+        control.races.release(usize::from(current), objects::lock(lock));
+        control.fiber().spin.effect();
+    });
+    point::record(access, None);
+    0
+}
+
+unsafe extern "C" fn init_at(lock: P, attributes: P) -> c_int {
+    if active() {
+        with(|control| control.objects.rwlocks.remove(&(lock as usize)));
+    }
+    // SAFETY: the caller's request.
+    unsafe { real::pthread_rwlock_init()(lock, attributes) }
+}
+
+unsafe extern "C" fn destroy_at(lock: P) -> c_int {
+    if active() {
+        with(|control| control.objects.rwlocks.remove(&(lock as usize)));
+    }
+    // SAFETY: the caller's request.
+    unsafe { real::pthread_rwlock_destroy()(lock) }
+}
+
+unsafe extern "C" fn rdlock_at(rwlock: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_rwlock_rdlock()(rwlock) };
+    }
+    lock(rwlock as usize, false, site::pc())
+}
+
+unsafe extern "C" fn wrlock_at(rwlock: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_rwlock_wrlock()(rwlock) };
+    }
+    lock(rwlock as usize, true, site::pc())
+}
+
+unsafe extern "C" fn tryrdlock_at(rwlock: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_rwlock_tryrdlock()(rwlock) };
+    }
+    try_lock(rwlock as usize, false, libc::EBUSY, site::pc())
+}
+
+unsafe extern "C" fn trywrlock_at(rwlock: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_rwlock_trywrlock()(rwlock) };
+    }
+    try_lock(rwlock as usize, true, libc::EBUSY, site::pc())
+}
+
+unsafe extern "C" fn timedrdlock_at(rwlock: P, time: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_rwlock_timedrdlock()(rwlock, time) };
+    }
+    try_lock(rwlock as usize, false, libc::ETIMEDOUT, site::pc())
+}
+
+unsafe extern "C" fn timedwrlock_at(rwlock: P, time: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_rwlock_timedwrlock()(rwlock, time) };
+    }
+    try_lock(rwlock as usize, true, libc::ETIMEDOUT, site::pc())
+}
+
+unsafe extern "C" fn unlock_at(rwlock: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_rwlock_unlock()(rwlock) };
+    }
+    unlock(rwlock as usize, site::pc())
+}

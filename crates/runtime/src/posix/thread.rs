@@ -1,0 +1,216 @@
+//! Threads: creation, join, detach, exit.
+
+use std::ffi::{c_int, c_void};
+
+use selvedge_driver::FindingKind;
+use selvedge_explore::{Access, Kind, Thread};
+
+use crate::control::{Body, active, with};
+use crate::fiber::{self, Wants, fail};
+use crate::posix::objects::{ended, threads};
+use crate::posix::real;
+use crate::{point, site};
+
+crate::entries! {
+    pthread_create => create_at;
+    pthread_join => join_at;
+    pthread_tryjoin_np => tryjoin_at;
+    pthread_timedjoin_np => timedjoin_at;
+    pthread_detach => detach_at;
+    pthread_exit => exit_at;
+    pthread_cancel => cancel_at;
+    pthread_getattr_np => getattr_at;
+    sched_yield => yield_at;
+    pthread_yield => yield_at;
+}
+
+/// Creates a thread under control; its number.
+pub fn spawn(body: Body, argument: *mut c_void, pc: u64, publish: impl FnOnce(libc::pthread_t)) -> Result<usize, ()> {
+    // Threads are numbered in the order of creation, so creations by different threads do not commute.
+    let access = Access::new(threads(), 1, Kind::Update);
+    point::arrive(access, Wants::Nothing, pc);
+    let (creator, created) = with(|control| {
+        let creator = control.current;
+        let created = control.create(body, argument).ok();
+        control.trace.access(access);
+        point::finish(control, created.map(|thread| Thread(thread as u8)), false, None);
+        if let Some(thread) = created {
+            control.races.created(creator, thread);
+        }
+        control.fiber().spin.effect();
+        (creator, created)
+    });
+    let thread = created.ok_or(())?;
+    publish(with(|control| control.fibers[thread].id));
+    fiber::start(creator, thread);
+    Ok(thread)
+}
+
+unsafe extern "C" fn create_at(
+    id: *mut libc::pthread_t,
+    attributes: *const libc::pthread_attr_t,
+    body: Body,
+    argument: *mut c_void,
+) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_create()(id, attributes, body, argument) };
+    }
+    let mut state = libc::PTHREAD_CREATE_JOINABLE;
+    if !attributes.is_null() {
+        // SAFETY: the caller's attributes.
+        unsafe { pthread_attr_getdetachstate(attributes, &mut state) };
+    }
+    // SAFETY: the caller gives a place for the answer.
+    match spawn(body, argument, site::pc(), |new| unsafe { id.write(new) }) {
+        Ok(thread) => {
+            with(|control| control.fibers[thread].detached = state == libc::PTHREAD_CREATE_DETACHED);
+            0
+        }
+        Err(()) => libc::EAGAIN,
+    }
+}
+
+unsafe extern "C" {
+    fn pthread_attr_getdetachstate(attributes: *const libc::pthread_attr_t, state: *mut c_int) -> c_int;
+}
+
+fn find(id: libc::pthread_t) -> Option<usize> {
+    with(|control| (0..control.created).find(|&thread| control.fibers[thread].id == id))
+}
+
+/// Waits for the end of a thread; what it returned.
+pub fn join(id: libc::pthread_t, pc: u64) -> Result<*mut c_void, c_int> {
+    let thread = find(id).ok_or(libc::ESRCH)?;
+    let usable = with(|control| {
+        let fiber = &control.fibers[thread];
+        if thread == control.current {
+            Err(libc::EDEADLK)
+        } else if fiber.detached || fiber.joined {
+            Err(libc::EINVAL)
+        } else {
+            Ok(())
+        }
+    });
+    usable?;
+    let access = Access::new(ended(thread), 1, Kind::Await).waiting();
+    point::arrive(access, Wants::End(thread), pc);
+    point::record(access, None);
+    with(|control| {
+        let current = control.current;
+        control.races.joined(current, thread);
+        control.fibers[thread].joined = true;
+        control.fiber().spin.effect();
+        Ok(control.fibers[thread].result)
+    })
+}
+
+unsafe extern "C" fn join_at(id: libc::pthread_t, result: *mut *mut c_void) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_join()(id, result) };
+    }
+    match join(id, site::pc()) {
+        Ok(value) => {
+            if !result.is_null() {
+                // SAFETY: the caller gives a place for the answer.
+                unsafe { result.write(value) };
+            }
+            0
+        }
+        Err(error) => error,
+    }
+}
+
+/// Joins if the thread has ended by now.
+fn join_if_ended(id: libc::pthread_t, result: *mut *mut c_void, otherwise: c_int, pc: u64) -> c_int {
+    let Some(thread) = find(id) else { return libc::ESRCH };
+    let access = Access::new(ended(thread), 1, Kind::Read);
+    point::arrive(access, Wants::Nothing, pc);
+    point::record(access, None);
+    let value = with(|control| {
+        let current = control.current;
+        control.fibers[thread].ended.then(|| {
+            control.races.joined(current, thread);
+            control.fibers[thread].joined = true;
+            control.fibers[thread].result
+        })
+    });
+    let Some(value) = value else { return otherwise };
+    if !result.is_null() {
+        // SAFETY: the caller gives a place for the answer.
+        unsafe { result.write(value) };
+    }
+    0
+}
+
+unsafe extern "C" fn tryjoin_at(id: libc::pthread_t, result: *mut *mut c_void) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_tryjoin_np()(id, result) };
+    }
+    join_if_ended(id, result, libc::EBUSY, site::pc())
+}
+
+unsafe extern "C" fn timedjoin_at(id: libc::pthread_t, result: *mut *mut c_void, time: *mut c_void) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_timedjoin_np()(id, result, time) };
+    }
+    join_if_ended(id, result, libc::ETIMEDOUT, site::pc())
+}
+
+unsafe extern "C" fn detach_at(id: libc::pthread_t) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_detach()(id) };
+    }
+    let Some(thread) = find(id) else { return libc::ESRCH };
+    with(|control| {
+        let was = std::mem::replace(&mut control.fibers[thread].detached, true);
+        if was { libc::EINVAL } else { 0 }
+    })
+}
+
+unsafe extern "C" fn exit_at(result: *mut c_void) {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_exit()(result) };
+    }
+    fiber::exit(result)
+}
+
+unsafe extern "C" fn cancel_at(id: libc::pthread_t) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_cancel()(id) };
+    }
+    fail(FindingKind::Uncontrolled, "pthread_cancel is not controlled".into(), site::pc())
+}
+
+/// Rust's standard library asks for the stack of a new thread in order to guard it; the answer is that of the fiber.
+unsafe extern "C" fn getattr_at(id: libc::pthread_t, attributes: *mut libc::pthread_attr_t) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_getattr_np()(id, attributes) };
+    }
+    let Some(thread) = find(id) else { return libc::ESRCH };
+    let (bottom, top) = with(|control| (control.fibers[thread].bottom, control.fibers[thread].top));
+    // SAFETY: the caller's attributes are initialised here.
+    unsafe {
+        libc::pthread_attr_init(attributes);
+        let bottom = (bottom + 0xfff) & !0xfff;
+        libc::pthread_attr_setstack(attributes, bottom as *mut c_void, ((top - bottom) & !0xfff) as usize);
+    }
+    0
+}
+
+unsafe extern "C" fn yield_at() -> c_int {
+    if active() {
+        point::give_way(site::pc());
+    } else {
+        // SAFETY: no arguments.
+        unsafe { crate::sys::call(libc::SYS_sched_yield, [0; 6]) };
+    }
+    0
+}

@@ -1,0 +1,175 @@
+//! Time and chance. Time is virtual: it passes when somebody looks or sleeps, by an amount that depends on nothing else. Random
+//! numbers come from a generator of each thread's own.
+
+use std::ffi::{c_int, c_void};
+
+use selvedge_explore::{Access, Kind};
+
+use crate::control::{active, with};
+use crate::fiber::Wants;
+use crate::posix::{objects, real};
+use crate::{point, site};
+
+crate::entries! {
+    usleep => usleep_at;
+    sleep => sleep_at;
+    nanosleep => nanosleep_at;
+    clock_nanosleep => clock_nanosleep_at;
+    clock_gettime => clock_gettime_at;
+    gettimeofday => gettimeofday_at;
+    time => time_at;
+}
+
+/// A look at the clock costs so many nanoseconds.
+const LOOK: u64 = 100;
+
+/// Lets time pass, as a step; the time after it. A sleep gives up its turn.
+fn pass(nanoseconds: u64, yields: bool, pc: u64) -> u64 {
+    let access = Access::new(objects::clock(), 1, Kind::Update);
+    point::arrive(access, Wants::Nothing, pc);
+    with(|control| {
+        control.time = control.time.saturating_add(nanoseconds);
+        control.trace.access(access);
+        point::finish(control, None, yields, None);
+        control.time
+    })
+}
+
+fn nanoseconds(time: *const libc::timespec) -> u64 {
+    // SAFETY: the caller's time.
+    let time = unsafe { &*time };
+    (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64)
+}
+
+/// Sleeps for a time that the caller gives.
+pub fn sleep_for(length: *const libc::timespec, pc: u64) {
+    pass(nanoseconds(length), true, pc);
+}
+
+unsafe extern "C" fn usleep_at(microseconds: u32) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::usleep()(microseconds) };
+    }
+    pass(u64::from(microseconds) * 1000, true, site::pc());
+    0
+}
+
+unsafe extern "C" fn sleep_at(seconds: u32) -> u32 {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::sleep()(seconds) };
+    }
+    pass(u64::from(seconds) * 1_000_000_000, true, site::pc());
+    0
+}
+
+unsafe extern "C" fn nanosleep_at(time: *mut libc::timespec, rest: *mut c_void) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::nanosleep()(time.cast(), rest) };
+    }
+    pass(nanoseconds(time), true, site::pc());
+    0
+}
+
+unsafe extern "C" fn clock_nanosleep_at(
+    clock: c_int,
+    flags: c_int,
+    time: *mut libc::timespec,
+    rest: *mut c_void,
+) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::clock_nanosleep()(clock, flags, time.cast(), rest) };
+    }
+    let wanted = nanoseconds(time);
+    let now = with(|control| control.time);
+    let length = if flags & libc::TIMER_ABSTIME != 0 { wanted.saturating_sub(now) } else { wanted };
+    pass(length, true, site::pc());
+    0
+}
+
+unsafe extern "C" fn clock_gettime_at(clock: c_int, time: *mut libc::timespec) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::clock_gettime()(clock, time.cast()) };
+    }
+    let now = pass(LOOK, false, site::pc());
+    let (tv_sec, tv_nsec) = ((now / 1_000_000_000) as i64, (now % 1_000_000_000) as i64);
+    // SAFETY: the caller gives a place for the answer.
+    unsafe { time.write(libc::timespec { tv_sec, tv_nsec }) };
+    0
+}
+
+unsafe extern "C" fn gettimeofday_at(time: *mut libc::timeval, zone: *mut c_void) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::gettimeofday()(time.cast(), zone) };
+    }
+    let now = pass(LOOK, false, site::pc());
+    let (tv_sec, tv_usec) = ((now / 1_000_000_000) as i64, (now % 1_000_000_000 / 1000) as i64);
+    // SAFETY: the caller gives a place for the answer.
+    unsafe { time.write(libc::timeval { tv_sec, tv_usec }) };
+    0
+}
+
+unsafe extern "C" fn time_at(time: *mut i64) -> i64 {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::time()(time) };
+    }
+    let now = (pass(LOOK, false, site::pc()) / 1_000_000_000) as i64;
+    if !time.is_null() {
+        // SAFETY: the caller gives a place for the answer.
+        unsafe { time.write(now) };
+    }
+    now
+}
+
+fn next_random() -> u64 {
+    with(|control| {
+        let fiber = control.fiber();
+        fiber.random = fiber.random.wrapping_add(1);
+        fiber.spin.effect();
+        let seed = control.settings.seed ^ (control.current as u64) << 56;
+        selvedge_explore::Rng::for_run(seed, control.fiber().random).next()
+    })
+}
+
+/// Fills memory with random bytes; how many.
+///
+/// # Safety
+/// There is room for so many bytes.
+pub unsafe fn fill_random(to: *mut u8, size: usize) -> isize {
+    for at in 0..size {
+        // SAFETY: as the caller promises.
+        unsafe { to.add(at).write(next_random() as u8) };
+    }
+    size as isize
+}
+
+/// Random bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn getrandom(to: *mut u8, size: usize, flags: u32) -> isize {
+    if active() {
+        // SAFETY: the caller's request.
+        return unsafe { fill_random(to, size) };
+    }
+    // SAFETY: the caller's request.
+    unsafe { crate::sys::call(libc::SYS_getrandom, [to as usize, size, flags as usize, 0, 0, 0]) }
+}
+
+/// A random number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rand() -> c_int {
+    // SAFETY: libc's own.
+    if active() { (next_random() >> 33) as c_int } else { unsafe { real::rand()() } }
+}
+
+/// A random number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn random() -> i64 {
+    // SAFETY: libc's own.
+    if active() { (next_random() >> 33) as i64 } else { unsafe { real::random()() } }
+}

@@ -1,0 +1,419 @@
+//! The search: run after run of each test, until the strategy has seen enough.
+
+use std::cell::UnsafeCell;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ops::ControlFlow;
+
+use selvedge_driver::{CoverageRecord, Report, Search, Settings, TestReport, schedule_from_text};
+use selvedge_explore::{Bounded, Coverage, Dfs, Dpor, End, Fairness, Pct, Random, Replay, Run, Stop, Strategy, Trace};
+
+use crate::control::{self, Body, Control, Left, with};
+use crate::fiber::{self, Fiber};
+use crate::history::Histories;
+use crate::memory::arena;
+use crate::memory::reset::Snapshot;
+use crate::posix::objects::Objects;
+use crate::posix::process;
+use crate::race::Races;
+use crate::switch::{self, Context};
+use crate::{finding, sys, watchdog};
+
+/// A test.
+#[derive(Clone)]
+pub struct Test {
+    /// Its name.
+    pub name: String,
+    /// What it runs.
+    pub body: Body,
+    /// With what.
+    pub argument: *mut c_void,
+}
+
+/// What the program registered, and its `main`.
+#[derive(Default)]
+struct Registry {
+    tests: Vec<Test>,
+    main: usize,
+}
+
+struct Cell(UnsafeCell<Option<Registry>>);
+
+// SAFETY: written before `main` and by the thread that runs the tests only.
+unsafe impl Sync for Cell {}
+
+static REGISTRY: Cell = Cell(UnsafeCell::new(None));
+
+fn registry() -> &'static mut Registry {
+    // SAFETY: as above; no borrow outlives a call here.
+    unsafe { (*REGISTRY.0.get()).get_or_insert_with(Registry::default) }
+}
+
+/// What `SELVEDGE_TEST` makes. Part of the C ABI in `selvedge.h`.
+#[repr(C)]
+pub struct Registration {
+    name: *const c_char,
+    body: unsafe extern "C" fn(),
+}
+
+/// Adds a test; called before `main`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn selvedge_register(registration: *const Registration) {
+    // SAFETY: a static object of the program with a static name.
+    let (name, body) =
+        unsafe { (CStr::from_ptr((*registration).name).to_string_lossy().into_owned(), (*registration).body) };
+    registry().tests.push(Test { name, body: run_registered, argument: body as *mut c_void });
+}
+
+unsafe extern "C" fn run_registered(body: *mut c_void) -> *mut c_void {
+    // SAFETY: what `selvedge_register` stored.
+    unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn()>(body)() };
+    std::ptr::null_mut()
+}
+
+/// Runs the program's own `main` as a test.
+unsafe extern "C" fn run_main(_: *mut c_void) -> *mut c_void {
+    let main = registry().main;
+    // SAFETY: the program's `main`; it gets no arguments.
+    let code = unsafe {
+        let main = std::mem::transmute::<usize, unsafe extern "C" fn(c_int, *const *const c_char) -> c_int>(main);
+        let arguments = [c"test".as_ptr(), std::ptr::null()];
+        main(1, arguments.as_ptr())
+    };
+    if code != 0 {
+        fiber::fail(selvedge_driver::FindingKind::Assertion, format!("main returned {code}"), 0);
+    }
+    std::ptr::null_mut()
+}
+
+/// What the driver asks for; the defaults when it says nothing.
+fn settings() -> Settings {
+    let Ok(text) = std::env::var(selvedge_driver::SETTINGS_VARIABLE) else { return Settings::default() };
+    match serde_json::from_str(&text) {
+        Ok(settings) => settings,
+        Err(error) => {
+            sys::complain(&format!("selvedge: the settings could not be read: {error}\n"));
+            sys::exit(2)
+        }
+    }
+}
+
+/// What libc is to start: the tests when the driver asks for them, else what the program has.
+pub fn take_over(main: *mut c_void) -> *mut c_void {
+    registry().main = main as usize;
+    // The environment is not set up yet for `std::env`; libc's `environ` is, by the linker.
+    // SAFETY: the variables' names end with a zero byte.
+    let set = |name: &CStr| unsafe { !libc::getenv(name.as_ptr()).is_null() };
+    let (takes_over, hosted) = (set(c"SELVEDGE_REPORT"), set(c"SELVEDGE_REPORT_DIRECTORY"));
+    if takes_over || hosted {
+        fix_addresses();
+    }
+    if takes_over { run_tests as *mut c_void } else { main }
+}
+
+/// Starts the program over at addresses that are the same every time, unless it is at such addresses already, or the
+/// system does not allow it (findings then hold addresses that differ from run to run of the tool).
+fn fix_addresses() {
+    const QUERY: usize = 0xffff_ffff;
+    // SAFETY: asks for and sets a flag of this process; `exec` with the arguments that it was started with.
+    unsafe {
+        let flags = sys::call(libc::SYS_personality, [QUERY, 0, 0, 0, 0, 0]);
+        let fixed = libc::ADDR_NO_RANDOMIZE as usize;
+        if flags < 0 || flags as usize & fixed != 0 {
+            return;
+        }
+        sys::call(libc::SYS_personality, [flags as usize | fixed, 0, 0, 0, 0, 0]);
+        if sys::call(libc::SYS_personality, [QUERY, 0, 0, 0, 0, 0]) as usize & fixed == 0 {
+            return;
+        }
+        let Ok(line) = std::fs::read("/proc/self/cmdline") else { return };
+        let mut words: Vec<*const u8> = line.split_inclusive(|&byte| byte == 0).map(|word| word.as_ptr()).collect();
+        words.push(std::ptr::null());
+        let path = c"/proc/self/exe".as_ptr() as usize;
+        sys::call(libc::SYS_execve, [path, words.as_ptr() as usize, environ as usize, 0, 0, 0]);
+    }
+}
+
+unsafe extern "C" {
+    static environ: *const *const c_char;
+}
+
+extern "C" fn run_tests() -> c_int {
+    let Ok(path) = std::env::var(selvedge_driver::REPORT_VARIABLE) else { return 2 };
+    let settings = settings();
+    let mut tests = registry().tests.clone();
+    if tests.is_empty() && !process::is_own_main(registry().main as *mut c_void) {
+        tests.push(Test { name: "main".into(), body: run_main, argument: std::ptr::null_mut() });
+    }
+    if let Some(wanted) = &settings.test {
+        tests.retain(|test| test.name == *wanted);
+    }
+    let mut report = Report::default();
+    match prepare(&settings) {
+        Err(error) => report.error = Some(error),
+        Ok(()) => report.tests.extend(tests.iter().map(|test| explore(test, &settings))),
+    }
+    if tests.is_empty() {
+        report.error = Some("the program has no test of that name, or none at all".into());
+    }
+    let text = serde_json::to_string(&report).unwrap_or_default();
+    if std::fs::write(&path, text).is_err() {
+        sys::complain("selvedge: the report could not be written\n");
+        sys::exit(2);
+    }
+    // Destructors of the program expect a `main` that ran.
+    sys::exit(0)
+}
+
+/// What `selvedge_explore` tells its caller with: bytes, how many, and what the caller gave.
+pub type Tell = unsafe extern "C" fn(*const u8, usize, *mut c_void);
+
+/// Searches the schedules of one test, from inside a program that runs its tests itself. Answers 0 when nothing was
+/// found, 1 when something was, 2 when the search could not start. What was found goes to `tell` as a JSON report.
+///
+/// # Safety
+/// The name is so many bytes of text; `body` may be called many times with `argument`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn selvedge_explore(
+    name: *const u8,
+    length: usize,
+    body: Body,
+    argument: *mut c_void,
+    tell: Tell,
+    told: *mut c_void,
+) -> c_int {
+    // SAFETY: as the caller promises.
+    let name = unsafe { std::slice::from_raw_parts(name, length) };
+    let test = Test { name: String::from_utf8_lossy(name).into_owned(), body, argument };
+    let settings = settings();
+    let mut report = Report::default();
+    if control::active() {
+        report.error = Some("a search inside a search".into());
+    } else if let Err(error) = prepare(&settings) {
+        report.error = Some(error);
+    } else {
+        with(|control| control.hosted = true);
+        report.tests.push(explore(&test, &settings));
+    }
+    let text = serde_json::to_string(&report).unwrap_or_default();
+    // SAFETY: the caller's own function, with what it asked for.
+    unsafe { tell(text.as_ptr(), text.len(), told) };
+    match report.tests.first() {
+        None => 2,
+        Some(test) => c_int::from(!test.findings.is_empty()),
+    }
+}
+
+/// Ends the run: a Rust panic reached the top of the test.
+///
+/// # Safety
+/// The message is so many bytes of text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn selvedge_panicked(message: *const u8, length: usize) {
+    if control::active() {
+        // SAFETY: as the caller promises.
+        let message = unsafe { std::slice::from_raw_parts(message, length) };
+        let message = String::from_utf8_lossy(message).into_owned();
+        fiber::fail(selvedge_driver::FindingKind::Panic, message, 0);
+    }
+}
+
+/// Threads that exist before the first run.
+const FIBERS: usize = 8;
+
+/// Sets everything up for searches by the calling thread.
+fn prepare(settings: &Settings) -> Result<(), String> {
+    watchdog::watch();
+    process::install_handlers();
+    if control::is_installed() {
+        return Ok(());
+    }
+    switch::probe();
+    if !arena::map() {
+        return Err("the addresses of the controlled heap are taken".into());
+    }
+    let mut fibers: Vec<Fiber> = Vec::new();
+    if !fiber::provide(&mut fibers, FIBERS) {
+        return Err("the system allows no more threads".into());
+    }
+    control::install(Control {
+        current: 0,
+        fibers,
+        created: 0,
+        starting: None,
+        pending: Vec::new(),
+        in_a_row: 0,
+        spinning: 0,
+        under_way: false,
+        trace: Trace::new(),
+        details: Vec::new(),
+        strategy: Box::new(Dfs::new()),
+        fairness: Fairness::new(),
+        failure: None,
+        left: Left::Complete,
+        search: Context::default(),
+        settings: settings.clone(),
+        objects: Objects::default(),
+        races: Races::default(),
+        histories: Histories::default(),
+        hosted: false,
+        time: 0,
+    });
+    Ok(())
+}
+
+/// The strategies that a search goes through, one after the other.
+fn strategies(settings: &Settings) -> Result<Vec<Box<dyn Strategy>>, String> {
+    if let Some(text) = &settings.replay {
+        let schedule = schedule_from_text(text).map_err(|error| error.to_string())?;
+        return Ok(vec![Box::new(Replay::new(schedule))]);
+    }
+    let (seed, runs, depth) = (settings.seed, settings.runs_max, settings.depth);
+    Ok(match settings.search {
+        Search::Dfs => vec![Box::new(Dfs::new())],
+        Search::Dpor => vec![Box::new(Dpor::new())],
+        Search::Bounded => vec![Box::new(Bounded::new(settings.preemptions))],
+        Search::Random => vec![Box::new(Random::new(seed, 0, runs))],
+        Search::Pct => vec![Box::new(Pct::new(seed, 0, runs, depth, 200))],
+        Search::Portfolio => vec![Box::new(Bounded::new(settings.preemptions)), Box::new(Dpor::new())],
+    })
+}
+
+/// Everything as it was before the first run.
+fn renew(globals: &Snapshot) {
+    arena::reset();
+    globals.restore();
+    with(|control| {
+        for fiber in &control.fibers[..control.created] {
+            fiber.storage.restore();
+        }
+        control.created = 0;
+        control.current = 0;
+        control.starting = None;
+        control.pending.clear();
+        control.in_a_row = 0;
+        control.spinning = 0;
+        control.under_way = false;
+        control.trace.clear();
+        control.details.clear();
+        control.fairness.reset();
+        control.failure = None;
+        control.left = Left::Complete;
+        control.objects.reset();
+        control.races.reset();
+        control.histories.reset();
+        control.time = 1_000_000_000;
+    });
+}
+
+fn end_of(left: Left) -> End {
+    match left {
+        Left::Complete => End::Complete,
+        Left::Stuck => End::Stuck,
+        Left::Truncated => End::Truncated,
+        Left::Failed => End::Failed,
+        Left::Stopped(stop) => End::Stopped(stop),
+    }
+}
+
+/// One run; how it ended.
+fn run_once(test: &Test, globals: &Snapshot) -> End {
+    renew(globals);
+    let created = with(|control| control.create(test.body, test.argument).is_ok());
+    debug_assert!(created, "the first fiber exists");
+    fiber::enter();
+    with(|control| end_of(control.left))
+}
+
+fn explore(test: &Test, settings: &Settings) -> TestReport {
+    let globals = &Snapshot::of_globals();
+    let mut report = TestReport {
+        test: test.name.clone(),
+        runs: 0,
+        redundant: 0,
+        blocked: 0,
+        truncated: 0,
+        points: 0,
+        cpu_seconds: 0.0,
+        coverage: CoverageRecord::Partial,
+        bound: None,
+        histories: 0,
+        history_texts: Vec::new(),
+        findings: Vec::new(),
+    };
+    let (began, cpu) = (sys::now(), sys::cpu());
+    let Ok(phases) = strategies(settings) else { return report };
+    with(|control| {
+        control.settings = settings.clone();
+        control.histories.forget();
+    });
+    for strategy in phases {
+        with(|control| control.strategy = strategy);
+        let coverage = search(test, settings, globals, began, &mut report);
+        report.redundant += with(|control| control.strategy.redundant());
+        let reached = coverage.or_else(|| with(|control| control.strategy.so_far()));
+        report.coverage = reached.map_or(CoverageRecord::Partial, CoverageRecord::from);
+        if let Some(Coverage::Preemptions(bound)) = reached {
+            report.bound = Some(bound);
+        }
+        if !matches!(coverage, Some(Coverage::Preemptions(_))) || !report.findings.is_empty() {
+            break;
+        }
+    }
+    if settings.search == Search::Portfolio
+        && report.coverage == CoverageRecord::Partial
+        && let Some(bound) = report.bound
+    {
+        report.coverage = CoverageRecord::Preemptions(bound);
+    }
+    report.cpu_seconds = sys::cpu() - cpu;
+    with(|control| {
+        report.histories = control.histories.seen().len() as u64;
+        if settings.histories {
+            report.history_texts = control.histories.seen().iter().cloned().collect();
+        }
+    });
+    renew(globals);
+    report
+}
+
+/// Runs until the strategy is done; `None` when something else ended it.
+fn search(
+    test: &Test,
+    settings: &Settings,
+    globals: &Snapshot,
+    began: f64,
+    report: &mut TestReport,
+) -> Option<Coverage> {
+    loop {
+        if let ControlFlow::Break(coverage) = with(|control| control.strategy.start()) {
+            return Some(coverage);
+        }
+        let out_of_time =
+            report.runs.is_multiple_of(16) && settings.time_max.is_some_and(|limit| sys::now() - began > limit);
+        if report.runs >= settings.runs_max || out_of_time {
+            return None;
+        }
+        let end = run_once(test, globals);
+        report.runs += 1;
+        report.blocked += u64::from(end == End::Stuck);
+        report.truncated += u64::from(end == End::Truncated);
+        let found = with(|control| {
+            report.points += control.trace.len() as u64;
+            if matches!(end, End::Complete | End::Stuck) {
+                control.histories.keep();
+            }
+            let run = Run { trace: &control.trace, pending: &control.pending, end };
+            control.strategy.finish(&run);
+            finding::of_run(control, end, &report.test, report.runs)
+        });
+        if let Some(found) = found {
+            let same = report.findings.iter().any(|other| other.kind == found.kind && other.place == found.place);
+            if !same {
+                report.findings.push(found);
+            }
+            if !settings.keep_going || matches!(end, End::Stopped(Stop::Diverged(_))) {
+                return None;
+            }
+        }
+    }
+}

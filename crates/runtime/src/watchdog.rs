@@ -1,0 +1,92 @@
+//! Notices when the code under test makes no steps: it waits in a call that is not controlled, or computes for ever.
+//!
+//! A thread of its own looks at the number of steps now and then. When that stands still it looks up what the controlled thread is
+//! doing, and sends it a signal; the handler ends the run with a finding that names the call.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
+
+use selvedge_driver::FindingKind;
+
+use crate::control;
+use crate::posix::process::WAKE_UP;
+use crate::posix::real;
+use crate::sys;
+
+/// So many looks without a step, this far apart, are too many.
+const LOOKS: u32 = 8;
+const PAUSE_MS: u32 = 250;
+
+static WATCHED: AtomicI32 = AtomicI32::new(0);
+/// The system call that the watched thread is in; -1 when it is in none.
+static CALL: AtomicI64 = AtomicI64::new(-1);
+
+/// Watches the calling thread from now on.
+pub fn watch() {
+    if WATCHED.swap(sys::thread_id(), Ordering::Relaxed) != 0 {
+        return;
+    }
+    let mut id: libc::pthread_t = 0;
+    // SAFETY: a thread without arguments that never ends; without it only the watch is lost.
+    unsafe { real::pthread_create()(&mut id, std::ptr::null(), look, std::ptr::null_mut()) };
+}
+
+unsafe extern "C" fn look(_: *mut c_void) -> *mut c_void {
+    let mut last = 0;
+    let mut still = 0;
+    loop {
+        let pause = libc::timespec { tv_sec: 0, tv_nsec: i64::from(PAUSE_MS) * 1_000_000 };
+        // SAFETY: the kernel reads the pause.
+        unsafe { sys::call(libc::SYS_nanosleep, [&raw const pause as usize, 0, 0, 0, 0, 0]) };
+        let now = control::steps();
+        still = if control::active() && now == last { still + 1 } else { 0 };
+        last = now;
+        if still >= LOOKS {
+            still = 0;
+            let watched = WATCHED.load(Ordering::Relaxed);
+            CALL.store(system_call_of(watched), Ordering::Relaxed);
+            // SAFETY: a signal to a thread of this process.
+            unsafe {
+                let process = sys::call(libc::SYS_getpid, [0; 6]) as usize;
+                sys::call(libc::SYS_tgkill, [process, watched as usize, WAKE_UP as usize, 0, 0, 0]);
+            }
+        }
+    }
+}
+
+/// The number of the system call that a thread of this process is in; -1 when it is in none.
+fn system_call_of(thread: i32) -> i64 {
+    let text = std::fs::read_to_string(format!("/proc/self/task/{thread}/syscall")).unwrap_or_default();
+    text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(-1)
+}
+
+/// What the watched thread was found at.
+pub fn verdict() -> (FindingKind, String) {
+    let call = CALL.load(Ordering::Relaxed);
+    if call < 0 {
+        return (FindingKind::Livelock, "a thread computes for seconds without any controlled access".into());
+    }
+    let name = match call {
+        libc::SYS_futex => "futex (a lock or wait inside a library that is not controlled)",
+        libc::SYS_read => "read",
+        libc::SYS_write => "write",
+        libc::SYS_poll | libc::SYS_ppoll => "poll",
+        libc::SYS_select | libc::SYS_pselect6 => "select",
+        libc::SYS_epoll_wait | libc::SYS_epoll_pwait => "epoll_wait",
+        libc::SYS_wait4 | libc::SYS_waitid => "wait",
+        libc::SYS_accept | libc::SYS_accept4 => "accept",
+        libc::SYS_connect => "connect",
+        libc::SYS_recvfrom | libc::SYS_recvmsg => "recv",
+        libc::SYS_sendto | libc::SYS_sendmsg => "send",
+        libc::SYS_pause | libc::SYS_rt_sigsuspend | libc::SYS_rt_sigtimedwait => "a wait for a signal",
+        libc::SYS_flock | libc::SYS_fcntl => "a file lock",
+        libc::SYS_nanosleep | libc::SYS_clock_nanosleep => "nanosleep",
+        _ => "",
+    };
+    let message = if name.is_empty() {
+        format!("a thread waits in system call {call}, which is not controlled")
+    } else {
+        format!("a thread waits in the system call {name}, which is not controlled")
+    };
+    (FindingKind::Uncontrolled, message)
+}

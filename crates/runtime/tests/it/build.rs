@@ -1,0 +1,48 @@
+//! Compiles and runs a program.
+
+use std::path::{Path, PathBuf};
+
+use selvedge_driver::{Compiler, Program, Search, Session, Settings, compile, run};
+
+/// The root of the workspace.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
+}
+
+/// Where this test may write.
+pub fn scratch(name: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&directory).expect("a directory for the test");
+    directory
+}
+
+/// The runtime that cargo built for this test.
+pub fn runtime() -> PathBuf {
+    let test = std::env::current_exe().expect("the test's own path");
+    let beside = test.parent().expect("a directory").join("libselvedge_runtime.so");
+    assert!(beside.is_file(), "cargo builds the runtime beside its tests: {}", beside.display());
+    beside
+}
+
+pub fn build(source: &Path, flags: &[&str], directory: &Path) -> Program {
+    let compiler = Compiler {
+        cc: "gcc".into(),
+        flags: flags.iter().map(|flag| flag.to_string()).collect(),
+        include: root().join("crates/runtime/include"),
+        runtime: runtime(),
+    };
+    let path = directory.join("program");
+    compile(&compiler, &[source.to_path_buf()], &path).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
+    Program { path, arguments: vec![] }
+}
+
+pub fn settings(search: Search) -> Settings {
+    Settings { search, time_max: Some(60.0), ..Settings::default() }
+}
+
+pub fn session(program: &Program, settings: &Settings, directory: &Path) -> Session {
+    let session =
+        run(program, settings, directory).unwrap_or_else(|error| panic!("{}: {error}", program.path.display()));
+    assert_eq!(session.report.error, None, "{}", program.path.display());
+    session
+}

@@ -1,0 +1,9 @@
+//! Real programs, compiled by the system's compiler, under the runtime.
+
+mod build;
+mod corpus;
+mod histories;
+mod known;
+mod replay;
+mod rust;
+mod source;

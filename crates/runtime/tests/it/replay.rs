@@ -1,0 +1,30 @@
+//! A finding comes again, every time.
+
+use selvedge_driver::{CoverageRecord, FindingKind, Search, Settings};
+
+use crate::build::{build, root, scratch, session, settings};
+
+#[test]
+fn a_hundred_times_out_of_a_hundred() {
+    let directory = scratch("replay");
+    let program = build(&root().join("corpus/programs/assertion/treiber_aba_pool.c"), &[], &directory);
+    let found = session(&program, &settings(Search::Random), &directory);
+    let finding = &found.report.tests[0].findings[0];
+    assert_eq!(finding.kind, FindingKind::Assertion);
+    let replay = Settings { replay: Some(finding.schedule.clone()), ..finding.settings.clone() };
+    for _ in 0..100 {
+        let again = session(&program, &replay, &directory);
+        let again = &again.report.tests[0].findings[0];
+        assert_eq!((again.kind, &again.message, &again.steps), (finding.kind, &finding.message, &finding.steps));
+    }
+}
+
+#[test]
+fn a_schedule_of_another_program_is_refused() {
+    let directory = scratch("replay-other");
+    let program = build(&root().join("corpus/programs/pass/peterson.c"), &[], &directory);
+    let replay = Settings { replay: Some("0*3 1*2 2*9".into()), ..settings(Search::Dfs) };
+    let test = &session(&program, &replay, &directory).report.tests[0];
+    assert_eq!(test.coverage, CoverageRecord::Partial);
+    assert_eq!(test.findings[0].kind, FindingKind::Nondeterminism);
+}
