@@ -60,6 +60,13 @@ pub trait Spec {
         false
     }
 
+    /// Whether operations lead to the same state in whatever order they take effect, given the results they had. Then a
+    /// search that fails after a moment at which nothing was open need not look for another way to that moment.
+    /// Answering `false` is always right.
+    fn is_commutative(&self) -> bool {
+        false
+    }
+
     /// How to merge states that no operation of the history, with the result that it had, can tell apart, now or later.
     /// The search then follows one of them in place of all. Answering `None` is always right.
     fn normal<'h>(&self, _history: &'h History<Self::Input, Self::Output>) -> Option<Normal<'h, Self::State>> {

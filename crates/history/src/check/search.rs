@@ -5,12 +5,14 @@
 //! placed may come next, nothing else. That list of candidates alone determines the set of placed operations, so a
 //! configuration is remembered as the list and the state, compared in full and not by hash.
 //!
-//! Four things keep the search small, all exact:
+//! Five things keep the search small, all exact:
 //! - an operation that never changes the state ([`Spec::is_pure`]) is placed as soon as it fits;
 //! - pending operations with equal inputs are interchangeable, so the one called first is used first;
 //! - a configuration that failed with some pending operations used fails as well with more of them used, so only the
 //!   smallest failing sets are kept for each list and state;
-//! - of states that the history cannot tell apart one stands for all ([`Spec::normal`]).
+//! - of states that the history cannot tell apart one stands for all ([`Spec::normal`]);
+//! - where the order of operations does not matter to the state ([`Spec::is_commutative`]) and nothing is pending, there
+//!   is one configuration at a moment at which nothing is open: if that fails, all does.
 //!
 //! Worst case exponential in the number of operations that overlap, as the problem is NP-hard; for a bounded number of
 //! overlapping operations and states linear in the length. Memory is used for failed configurations only.
@@ -20,7 +22,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
-use crate::{Budget, History, Limit, Normal, OpId, Spec, Verdict};
+use crate::{Budget, History, Limit, Mark, Normal, OpId, Spec, Verdict};
 
 /// What a search must arrive at.
 pub enum Goal<'a, I> {
@@ -227,6 +229,9 @@ struct Search<'a, S: Spec> {
     next: Vec<S::State>,
     /// Scratch space for the candidates of a configuration, in the order of calls.
     candidates: Vec<u32>,
+    /// By position: the number of operations called before it, if all of them have returned and there is only one
+    /// configuration with all of them placed.
+    cuts: Vec<Option<u32>>,
     visited: u64,
     /// The operation whose return is the last that any order arrived at.
     furthest: OpId,
@@ -263,6 +268,7 @@ where
             failed: Failed::default(),
             next: Vec::new(),
             candidates: Vec::new(),
+            cuts: if spec.is_commutative() { cuts(history) } else { Vec::new() },
             visited: 0,
             furthest: OpId(0),
             longest: 0,
@@ -283,7 +289,7 @@ where
                 _ => self.unplace(),
             }
             while !self.advance() {
-                if self.stack.is_empty() {
+                if self.stack.is_empty() || self.is_at_cut() {
                     return Ok(false);
                 }
                 self.unplace();
@@ -381,6 +387,13 @@ where
         }
     }
 
+    /// Whether the configuration that has just failed is the only one that there is at its moment.
+    fn is_at_cut(&self) -> bool {
+        let first = self.unplaced.first();
+        let cut = self.cuts.get((first as usize).wrapping_sub(1)).copied().flatten();
+        cut.is_some_and(|operations| operations as usize == self.stack.len())
+    }
+
     /// Takes back what the top frame placed, if there is one.
     fn unplace(&mut self) {
         let Some(frame) = self.stack.last_mut() else { return };
@@ -461,6 +474,24 @@ where
         path.reverse();
         path
     }
+}
+
+/// The moments at which nothing is open, none when something is pending.
+fn cuts<I, O>(history: &History<I, O>) -> Vec<Option<u32>> {
+    if history.pending() > 0 {
+        return Vec::new();
+    }
+    let (mut called, mut returned) = (0, 0);
+    let cut = |mark: &Mark| {
+        let here = (called == returned).then_some(called);
+        if mark.is_return() {
+            returned += 1
+        } else {
+            called += 1
+        }
+        here
+    };
+    history.marks().iter().map(cut).collect()
 }
 
 /// Groups the pending operations by equal inputs.

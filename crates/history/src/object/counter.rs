@@ -83,6 +83,10 @@ impl Spec for Counter {
             Input::Add(n) | Input::FetchAdd(n) | Input::AddAndGet(n) => *n == 0,
         }
     }
+
+    fn is_commutative(&self) -> bool {
+        true
+    }
 }
 
 /// The number given, 1 where none is.

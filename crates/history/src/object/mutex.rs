@@ -50,6 +50,10 @@ impl Spec for Mutex {
     fn is_pure(&self, input: &Input, output: &Value) -> bool {
         matches!(input, Input::TryAcquire) && *output == Value::Bool(false)
     }
+
+    fn is_commutative(&self) -> bool {
+        true
+    }
 }
 
 impl Object for Mutex {

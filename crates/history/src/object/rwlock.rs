@@ -87,6 +87,10 @@ impl Spec for RwLock {
     fn is_pure(&self, input: &Input, output: &Value) -> bool {
         is_try(*input) && *output == Value::Bool(false)
     }
+
+    fn is_commutative(&self) -> bool {
+        true
+    }
 }
 
 impl Object for RwLock {

@@ -66,6 +66,10 @@ impl Spec for Semaphore {
     fn is_pure(&self, input: &Input, output: &Value) -> bool {
         matches!(input, Input::TryAcquire) && *output == Value::Bool(false)
     }
+
+    fn is_commutative(&self) -> bool {
+        true
+    }
 }
 
 impl Object for Semaphore {
