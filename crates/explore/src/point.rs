@@ -143,6 +143,11 @@ pub trait Strategy {
     /// Learns from the run that has ended.
     fn finish(&mut self, run: &Run<'_>);
 
+    /// What is covered if the search ends now; `None` when nothing can be said.
+    fn so_far(&self) -> Option<Coverage> {
+        None
+    }
+
     /// How many runs were ended because they could only have repeated others.
     fn redundant(&self) -> u64 {
         0

@@ -92,7 +92,7 @@ fn stuck(control: &Control) -> Failure {
         FindingKind::Deadlock
     } else if wants(|wants| wants == Wants::Change) {
         FindingKind::Livelock
-    } else if blocked.iter().any(|&thread| sleeps(control, thread)) {
+    } else if blocked.iter().any(|&thread| sleeps(control, thread)) && !asleep_apart(control, &blocked) {
         FindingKind::LostWakeup
     } else {
         FindingKind::Deadlock
@@ -105,6 +105,19 @@ fn stuck(control: &Control) -> Failure {
 fn sleeps(control: &Control, thread: usize) -> bool {
     let fiber = &control.fibers[thread];
     fiber.wants == Wants::Wake && objects::name(fiber.asleep_on) != Some("barrier")
+}
+
+/// Whether threads sleep at different futexes. A lock made of a futex does not say who holds it; two threads that each sleep at another
+/// one are more likely to wait for each other's lock than for wake-ups that both were lost.
+fn asleep_apart(control: &Control, blocked: &[usize]) -> bool {
+    let futex = |thread: &usize| {
+        let fiber = &control.fibers[*thread];
+        let sleeps = fiber.wants == Wants::Wake && objects::name(fiber.asleep_on) == Some("futex");
+        sleeps.then_some(fiber.asleep_on)
+    };
+    let mut queues = blocked.iter().filter_map(futex);
+    let first = queues.next();
+    queues.any(|queue| Some(queue) != first)
 }
 
 /// Whether some threads wait for one another in a circle, or for a lock whose owner has ended.

@@ -340,8 +340,9 @@ fn explore(test: &Test, settings: &Settings) -> TestReport {
         with(|control| control.strategy = strategy);
         let coverage = search(test, settings, globals, began, &mut report);
         report.redundant += with(|control| control.strategy.redundant());
-        report.coverage = coverage.map_or(CoverageRecord::Partial, CoverageRecord::from);
-        if let Some(Coverage::Preemptions(bound)) = coverage {
+        let reached = coverage.or_else(|| with(|control| control.strategy.so_far()));
+        report.coverage = reached.map_or(CoverageRecord::Partial, CoverageRecord::from);
+        if let Some(Coverage::Preemptions(bound)) = reached {
             report.bound = Some(bound);
         }
         if !matches!(coverage, Some(Coverage::Preemptions(_))) || !report.findings.is_empty() {

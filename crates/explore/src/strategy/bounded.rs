@@ -82,6 +82,10 @@ impl Strategy for Bounded {
         self.search.result(options)
     }
 
+    fn so_far(&self) -> Option<Coverage> {
+        self.bound.checked_sub(1).filter(|_| self.runs.len() > 1).map(Coverage::Preemptions)
+    }
+
     fn finish(&mut self, run: &Run<'_>) {
         self.search.ended(run.end);
         if let Some(runs) = self.runs.last_mut() {

@@ -97,6 +97,10 @@ impl Strategy for Pct {
         self.rng.below(u64::from(options)) as u32
     }
 
+    fn so_far(&self) -> Option<Coverage> {
+        Some(Coverage::Sampled(self.done))
+    }
+
     fn finish(&mut self, _: &Run<'_>) {
         self.done += 1;
     }

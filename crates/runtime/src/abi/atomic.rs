@@ -87,11 +87,13 @@ impl Atomic {
                 return None;
             }
             let thread = control.current;
+            // The access itself belongs to what a release publishes, so it is noted before.
+            let conflict = control.races.touch(thread, touch);
             match kind {
                 Kind::Read => control.races.load(thread, access.object, order),
                 kind => control.races.store(thread, access.object, order, kind == Kind::Update),
             }
-            control.races.touch(thread, touch)
+            conflict
         });
         if let Some(conflict) = conflict {
             race(touch, conflict);
