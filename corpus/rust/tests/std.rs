@@ -216,3 +216,15 @@ fn use_after_free_stack() {
         assert_eq!(mine + thread.join().unwrap(), 3);
     });
 }
+
+/// A thread that nobody joins and that never ends.
+#[test]
+fn leaked_thread_parked() {
+    selvedge::explore(|| {
+        thread::spawn(|| {
+            loop {
+                thread::park();
+            }
+        });
+    });
+}

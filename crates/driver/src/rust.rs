@@ -3,7 +3,8 @@
 //!
 //! The prebuilt standard library is not instrumented: a wake-up that is lost between two accesses inside `Condvar::wait` would
 //! be missed although the search says that it is complete. Its bitcode is in the toolchain, so it is compiled once more
-//! with the sanitizer's pass and put into a copy of the sysroot (mostly symbolic links), once for each toolchain.
+//! with the sanitizer's pass and put into a copy of the sysroot (mostly symbolic links), once for each toolchain. The same
+//! for the test harness, because it holds copies of generic functions that the linker may take for those of the test.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -85,7 +86,8 @@ pub fn prepare_sysroot(cache: &Path) -> Result<PathBuf, RustError> {
     let version = tool("rustc", &["-vV".as_ref()])?;
     let version = String::from_utf8_lossy(&version).into_owned();
     let commit = version.lines().find_map(|line| line.strip_prefix("commit-hash: ")).unwrap_or("unknown");
-    let made = cache.join(format!("sysroot-{commit}"));
+    // The number changes when what is made here does.
+    let made = cache.join(format!("sysroot-2-{commit}"));
     if made.join("done").is_file() {
         return Ok(made);
     }
@@ -94,22 +96,25 @@ pub fn prepare_sysroot(cache: &Path) -> Result<PathBuf, RustError> {
     let libraries = Path::new("lib/rustlib").join(TARGET).join("lib");
     let create = |path: PathBuf| std::fs::create_dir_all(&path).map_err(|error| RustError::File(path, error));
     create(made.join(&libraries))?;
-    link_all(&original.join(&libraries), &made.join(&libraries), "libstd-")?;
+    link_all(&original.join(&libraries), &made.join(&libraries), &INSTRUMENTED.map(|name| format!("lib{name}-")))?;
     for part in ["lib/rustlib", "lib"] {
-        link_all(&original.join(part), &made.join(part), "rustlib")?;
+        link_all(&original.join(part), &made.join(part), &["rustlib".to_string()])?;
     }
-    instrument(&original, &made, &libraries)?;
+    for name in INSTRUMENTED {
+        instrument(&original, &made, &libraries, name)?;
+    }
     let done = made.join("done");
     std::fs::write(&done, commit).map_err(|error| RustError::File(done, error))?;
     Ok(made)
 }
 
 /// Links every entry of a directory into another, but for those whose name starts so, and those that are there.
-fn link_all(from: &Path, to: &Path, without: &str) -> Result<(), RustError> {
+fn link_all(from: &Path, to: &Path, without: &[String]) -> Result<(), RustError> {
     let entries = std::fs::read_dir(from).map_err(|error| RustError::File(from.into(), error))?;
     for entry in entries.flatten() {
         let target = to.join(entry.file_name());
-        if entry.file_name().to_string_lossy().starts_with(without) || target.exists() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if without.iter().any(|start| name.starts_with(start)) || target.exists() {
             continue;
         }
         std::os::unix::fs::symlink(entry.path(), &target).map_err(|error| RustError::File(target, error))?;
@@ -117,14 +122,17 @@ fn link_all(from: &Path, to: &Path, without: &str) -> Result<(), RustError> {
     Ok(())
 }
 
-/// Puts an instrumented copy of the standard library into the new sysroot.
-fn instrument(original: &Path, made: &Path, libraries: &Path) -> Result<(), RustError> {
+/// The crates of the toolchain that are compiled once more.
+const INSTRUMENTED: [&str; 3] = ["std", "alloc", "test"];
+
+/// Puts an instrumented copy of a crate into the new sysroot.
+fn instrument(original: &Path, made: &Path, libraries: &Path, library: &str) -> Result<(), RustError> {
     let find = |extension: &str| {
         let entries = std::fs::read_dir(original.join(libraries)).ok()?;
         let mut names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-        names.find(|name| name.starts_with("libstd-") && name.ends_with(extension))
+        names.find(|name| name.starts_with(&format!("lib{library}-")) && name.ends_with(extension))
     };
-    let missing = || RustError::Missing(format!("the standard library for {TARGET}"));
+    let missing = || RustError::Missing(format!("the crate `{library}` for {TARGET}"));
     let name = find(".rlib").ok_or_else(missing)?;
     for extension in [".rmeta", ".so"] {
         if let Some(other) = find(extension) {
@@ -139,9 +147,9 @@ fn instrument(original: &Path, made: &Path, libraries: &Path) -> Result<(), Rust
     std::fs::copy(original.join(libraries).join(&name), &archive).map_err(|error| RustError::File(archive.clone(), error))?;
     let listed = tool("ar", &["t".as_ref(), archive.as_os_str()])?;
     let listed = String::from_utf8_lossy(&listed).into_owned();
-    let members: Vec<&str> = listed.lines().filter(|member| member.contains(".std.") && member.ends_with(".o")).collect();
+    let members: Vec<&str> = listed.lines().filter(|member| member.ends_with(".rcgu.o")).collect();
     if members.is_empty() {
-        return Err(RustError::Missing("the standard library's bitcode".into()));
+        return Err(RustError::Missing(format!("the bitcode of `{library}`")));
     }
     for member in members {
         instrument_member(original, &work, &archive, member)?;

@@ -92,6 +92,8 @@ pub struct Control {
     pub objects: Objects,
     /// Who knows of whose accesses.
     pub races: Races,
+    /// Whether the program runs its tests itself.
+    pub hosted: bool,
     /// Nanoseconds of virtual time.
     pub time: u64,
 }

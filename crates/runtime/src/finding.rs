@@ -88,7 +88,9 @@ fn stuck(control: &Control) -> Failure {
         }
     }
     let wants = |wanted: fn(Wants) -> bool| blocked.iter().any(|&thread| wanted(control.fibers[thread].wants));
-    let kind = if has_cycle(control, &blocked) {
+    let kind = if control.fibers[0].ended {
+        FindingKind::LeakedThread
+    } else if has_cycle(control, &blocked) {
         FindingKind::Deadlock
     } else if wants(|wants| wants == Wants::Change) {
         FindingKind::Livelock

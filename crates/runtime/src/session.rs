@@ -190,6 +190,7 @@ pub unsafe extern "C" fn selvedge_explore(
     } else if let Err(error) = prepare(&settings) {
         report.error = Some(error);
     } else {
+        with(|control| control.hosted = true);
         report.tests.push(explore(&test, &settings));
     }
     let text = serde_json::to_string(&report).unwrap_or_default();
@@ -252,6 +253,7 @@ fn prepare(settings: &Settings) -> Result<(), String> {
         settings: settings.clone(),
         objects: Objects::default(),
         races: Races::default(),
+        hosted: false,
         time: 0,
     });
     Ok(())

@@ -9,7 +9,7 @@ use selvedge_driver::{CoverageRecord, Report, SETTINGS_VARIABLE, Settings};
 use crate::build::{root, runtime, scratch};
 
 /// The verdict that a test's name starts with.
-const VERDICTS: [&str; 6] = ["pass", "panic", "lost-wakeup", "deadlock", "use-after-free", "data-race"];
+const VERDICTS: [&str; 6] = ["pass", "panic", "lost-wakeup", "deadlock", "use-after-free", "leaked-thread"];
 
 /// The name and the line of every test of the file.
 fn tests(path: &Path) -> Vec<(String, usize)> {
