@@ -55,6 +55,10 @@ pub struct TestReport {
     pub coverage: CoverageRecord,
     /// The bound that was reached, for `bounded` and `portfolio`.
     pub bound: Option<u32>,
+    /// How many distinct histories of marked operations were seen.
+    pub histories: u64,
+    /// The histories, when the settings ask for them.
+    pub history_texts: Vec<String>,
     /// What was found.
     pub findings: Vec<Finding>,
 }

@@ -144,7 +144,8 @@ fn instrument(original: &Path, made: &Path, libraries: &Path, library: &str) -> 
     let work = made.join("work");
     std::fs::create_dir_all(&work).map_err(|error| RustError::File(work.clone(), error))?;
     let archive = made.join(libraries).join(&name);
-    std::fs::copy(original.join(libraries).join(&name), &archive).map_err(|error| RustError::File(archive.clone(), error))?;
+    std::fs::copy(original.join(libraries).join(&name), &archive)
+        .map_err(|error| RustError::File(archive.clone(), error))?;
     let listed = tool("ar", &["t".as_ref(), archive.as_os_str()])?;
     let listed = String::from_utf8_lossy(&listed).into_owned();
     let members: Vec<&str> = listed.lines().filter(|member| member.ends_with(".rcgu.o")).collect();

@@ -62,6 +62,8 @@ pub struct Settings {
     pub races: bool,
     /// Treat a thread that goes round a loop without effect as waiting for what it read to change.
     pub spins: bool,
+    /// Put every distinct history into the report.
+    pub histories: bool,
     /// Repeat this schedule instead of searching.
     pub replay: Option<String>,
     /// Stop in the debugger when the replay reaches what was found.
@@ -83,6 +85,7 @@ impl Default for Settings {
             keep_going: false,
             races: true,
             spins: true,
+            histories: false,
             replay: None,
             stop_at_failure: false,
         }

@@ -14,6 +14,11 @@ struct selvedge_test {
 /* Called for each test before main. */
 void selvedge_register(const struct selvedge_test *test);
 
+/* An operation of the object under test is called and returns. The order of returns and calls is then kept by every
+   strategy, and the distinct histories are counted. */
+void selvedge_call(const char *operation, long argument);
+void selvedge_return(long result);
+
 #ifdef __cplusplus
 }
 #endif

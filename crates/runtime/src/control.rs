@@ -12,6 +12,7 @@ use selvedge_driver::{FindingKind, Settings};
 use selvedge_explore::{Access, Decision, Fairness, Pending, Readiness, Strategy, Thread, Trace};
 
 use crate::fiber::{Fiber, Wants};
+use crate::history::Histories;
 use crate::posix::objects::Objects;
 use crate::race::Races;
 use crate::switch::Context;
@@ -92,6 +93,8 @@ pub struct Control {
     pub objects: Objects,
     /// Who knows of whose accesses.
     pub races: Races,
+    /// Operations and histories.
+    pub histories: Histories,
     /// Whether the program runs its tests itself.
     pub hosted: bool,
     /// Nanoseconds of virtual time.

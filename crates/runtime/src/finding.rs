@@ -217,7 +217,8 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, wanted: *mut
     }
     // SAFETY: a string that the linker keeps.
     let name = unsafe { std::ffi::CStr::from_ptr(info.dlpi_name) }.to_string_lossy().into_owned();
-    let own = || std::fs::read_link("/proc/self/exe").map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+    let own =
+        || std::fs::read_link("/proc/self/exe").map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
     wanted.place = Some(Place { module: if name.is_empty() { own() } else { name }, offset });
     1
 }

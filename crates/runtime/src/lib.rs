@@ -14,6 +14,7 @@
 //! | `posix` | what programs call |
 //! | `memory` | the heap, and putting variables back |
 //! | `race`, `spin` | data races, and loops that wait |
+//! | `history` | calls and returns of operations |
 //! | `session`, `finding`, `watchdog` | run after run, what they found, and what never ends |
 //!
 //! Invariant: nothing here knows how a strategy decides, and no strategy knows what a fiber is.
@@ -26,6 +27,7 @@ mod control;
 mod fiber;
 mod finding;
 mod heap;
+mod history;
 mod memory;
 mod point;
 mod posix;

@@ -116,9 +116,10 @@ impl Races {
         self.objects.clear();
     }
 
+    #[inline]
     fn join(clock: &mut Clock, other: &Clock, threads: usize) {
-        for at in 0..threads {
-            clock[at] = clock[at].max(other[at]);
+        for (mine, theirs) in clock[..threads].iter_mut().zip(&other[..threads]) {
+            *mine = (*mine).max(*theirs);
         }
     }
 
@@ -159,27 +160,33 @@ impl Races {
 
     /// An atomic load.
     pub fn load(&mut self, thread: usize, address: u64, order: c_int) {
-        let Some(clock) = self.objects.get(&(address as usize)) else { return };
-        Self::join(&mut self.seen[thread], clock, self.threads);
-        if acquires(order) {
-            Self::join(&mut self.clocks[thread], clock, self.threads);
+        if let Some(published) = self.objects.get(&(address as usize)) {
+            Self::join(&mut self.seen[thread], published, self.threads);
+            if acquires(order) {
+                Self::join(&mut self.clocks[thread], published, self.threads);
+            }
         }
     }
 
     /// An atomic store; `update` when it read too, and so goes on with what was published before it.
     pub fn store(&mut self, thread: usize, address: u64, order: c_int, update: bool) {
-        if update {
-            self.load(thread, address, order);
-        }
-        let mut clock = if releases(order) { self.clocks[thread] } else { self.fenced[thread] };
         let threads = self.threads;
+        let clock = &mut self.clocks[thread];
         let published = self.objects.entry(address as usize).or_insert([0; THREADS]);
         if update {
-            Self::join(&mut clock, published, threads);
+            Self::join(&mut self.seen[thread], published, threads);
+            if acquires(order) {
+                Self::join(clock, published, threads);
+            }
         }
-        *published = clock;
+        let mine = if releases(order) { &*clock } else { &self.fenced[thread] };
+        if update {
+            Self::join(published, mine, threads);
+        } else {
+            published[..threads].copy_from_slice(&mine[..threads]);
+        }
         if releases(order) {
-            self.clocks[thread][thread] += 1;
+            clock[thread] += 1;
         }
     }
 

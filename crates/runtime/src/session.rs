@@ -9,6 +9,7 @@ use selvedge_explore::{Bounded, Coverage, Dfs, Dpor, End, Fairness, Pct, Random,
 
 use crate::control::{self, Body, Control, Left, with};
 use crate::fiber::{self, Fiber};
+use crate::history::Histories;
 use crate::memory::arena;
 use crate::memory::reset::Snapshot;
 use crate::posix::objects::Objects;
@@ -253,6 +254,7 @@ fn prepare(settings: &Settings) -> Result<(), String> {
         settings: settings.clone(),
         objects: Objects::default(),
         races: Races::default(),
+        histories: Histories::default(),
         hosted: false,
         time: 0,
     });
@@ -298,6 +300,7 @@ fn renew(globals: &Snapshot) {
         control.left = Left::Complete;
         control.objects.reset();
         control.races.reset();
+        control.histories.reset();
         control.time = 1_000_000_000;
     });
 }
@@ -333,11 +336,16 @@ fn explore(test: &Test, settings: &Settings) -> TestReport {
         cpu_seconds: 0.0,
         coverage: CoverageRecord::Partial,
         bound: None,
+        histories: 0,
+        history_texts: Vec::new(),
         findings: Vec::new(),
     };
     let (began, cpu) = (sys::now(), sys::cpu());
     let Ok(phases) = strategies(settings) else { return report };
-    with(|control| control.settings = settings.clone());
+    with(|control| {
+        control.settings = settings.clone();
+        control.histories.forget();
+    });
     for strategy in phases {
         with(|control| control.strategy = strategy);
         let coverage = search(test, settings, globals, began, &mut report);
@@ -358,6 +366,12 @@ fn explore(test: &Test, settings: &Settings) -> TestReport {
         report.coverage = CoverageRecord::Preemptions(bound);
     }
     report.cpu_seconds = sys::cpu() - cpu;
+    with(|control| {
+        report.histories = control.histories.seen().len() as u64;
+        if settings.histories {
+            report.history_texts = control.histories.seen().iter().cloned().collect();
+        }
+    });
     renew(globals);
     report
 }
@@ -384,6 +398,9 @@ fn search(
         report.truncated += u64::from(end == End::Truncated);
         let found = with(|control| {
             report.points += control.trace.len() as u64;
+            if matches!(end, End::Complete | End::Stuck) {
+                control.histories.keep();
+            }
             let run = Run { trace: &control.trace, pending: &control.pending, end };
             control.strategy.finish(&run);
             finding::of_run(control, end, &report.test, report.runs)

@@ -2,6 +2,7 @@
 
 mod build;
 mod corpus;
+mod histories;
 mod known;
 mod replay;
 mod rust;

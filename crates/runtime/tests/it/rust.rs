@@ -52,7 +52,8 @@ fn the_verdict_is_in_the_name() {
     assert!(tests.len() >= 10);
     for (name, line) in tests {
         let path = reports.join(format!("tests-std-rs-{line}.json"));
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name} at {line}: {error}\n{printed}"));
+        let text =
+            std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name} at {line}: {error}\n{printed}"));
         let report: Report = serde_json::from_str(&text).expect("a report");
         let test = &report.tests[0];
         let verdict = VERDICTS.iter().find(|verdict| name.starts_with(*verdict)).expect("a verdict");
