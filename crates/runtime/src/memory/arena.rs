@@ -291,7 +291,7 @@ unsafe extern "C" fn calloc_at(count: usize, size: usize) -> *mut c_void {
 
 unsafe extern "C" fn realloc_at(block: *mut c_void, size: usize) -> *mut c_void {
     let pc = site::pc();
-    if !inside(block as usize) && !(active() && block.is_null()) {
+    if !(inside(block as usize) || active() && block.is_null()) {
         // SAFETY: not ours, so libc's.
         return unsafe { __libc_realloc(block, size) };
     }
