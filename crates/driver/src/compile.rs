@@ -134,6 +134,8 @@ pub fn compile(compiler: &Compiler, sources: &[Source], output: &Path) -> Result
     let mut arguments: Vec<std::ffi::OsString> = objects.into_iter().map(Into::into).collect();
     arguments.push(compiler.runtime.clone().into_os_string());
     arguments.push(format!("-Wl,-rpath,{}", directory.display()).into());
+    // Calls are bound at the start: what the linker notes about them lies in variables that are put back after every run.
+    arguments.push("-Wl,-z,now".into());
     arguments.extend(["-pthread".into(), "-o".into(), output.as_os_str().to_owned()]);
     compiler.invoke(&if any_cpp { compiler.cxx() } else { compiler.cc.clone() }, arguments)
 }

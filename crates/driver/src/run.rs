@@ -83,6 +83,7 @@ pub fn run(program: &Program, settings: &Settings, directory: &Path) -> Result<S
         .args(&program.arguments)
         .env(SETTINGS_VARIABLE, settings)
         .env(REPORT_VARIABLE, &report_path)
+        .env("LD_BIND_NOW", "1")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

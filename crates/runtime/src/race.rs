@@ -35,7 +35,8 @@ struct Slot {
 #[derive(Clone, Copy, Default)]
 struct Cell {
     key: u64,
-    next: u8,
+    /// The slot that was written last.
+    last: u8,
     slots: [Slot; SLOTS],
 }
 
@@ -231,6 +232,12 @@ impl Races {
         if cell.key != key {
             *cell = Cell { key, ..Cell::default() };
         }
+        // The same access again, with nothing released in between: whoever came meanwhile has seen the first one.
+        let last = &mut cell.slots[usize::from(cell.last)];
+        let same = last.run == run && usize::from(last.thread) == thread && last.clock == clock[thread];
+        if same && last.bytes == bytes && last.atomic == touch.atomic && (last.write || !touch.write) {
+            return None;
+        }
         let mut conflict = None;
         let mut place = None;
         for (number, slot) in cell.slots.iter().enumerate() {
@@ -250,10 +257,8 @@ impl Races {
                 conflict = conflict.or(Some(Conflict { thread, pc, write, atomic }));
             }
         }
-        let place = place.unwrap_or_else(|| {
-            cell.next = (cell.next + 1) % SLOTS as u8;
-            usize::from(cell.next)
-        });
+        let place = place.unwrap_or((usize::from(cell.last) + 1) % SLOTS);
+        cell.last = place as u8;
         let Touch { pc, write, atomic, .. } = touch;
         cell.slots[place] = Slot { run, clock: clock[thread], pc, thread: thread as u8, bytes, write, atomic };
         conflict

@@ -388,7 +388,8 @@ fn search(
         if let ControlFlow::Break(coverage) = with(|control| control.strategy.start()) {
             return Some(coverage);
         }
-        let out_of_time = report.runs.is_multiple_of(16) && settings.time_max.is_some_and(|limit| sys::now() - began > limit);
+        let out_of_time =
+            report.runs.is_multiple_of(16) && settings.time_max.is_some_and(|limit| sys::now() - began > limit);
         if report.runs >= settings.runs_max || out_of_time {
             return None;
         }
