@@ -16,7 +16,9 @@ mod source;
 pub use compile::{CompileError, Compiler, Source, compile};
 pub use finding::{Finding, FindingError, FindingKind, Place, StepRecord, ThreadRecord, Waits};
 pub use report::{CoverageRecord, Report, TestReport};
-pub use run::{DIRECTORY_VARIABLE, Program, REPORT_VARIABLE, RunError, SETTINGS_VARIABLE, Session, run};
+pub use run::{
+    DIRECTORY_VARIABLE, Program, REPORT_VARIABLE, RunError, SETTINGS_VARIABLE, Session, fingerprint, replay, run,
+};
 pub use schedule::{ScheduleError, schedule_from_text, schedule_to_text};
 pub use settings::{Reuse, Search, Settings};
 #[cfg(feature = "source")]

@@ -6,6 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::finding::Finding;
 use crate::report::Report;
 use crate::settings::Settings;
 
@@ -46,6 +47,13 @@ pub enum RunError {
     },
     /// The report is not one.
     Malformed(String),
+    /// The finding was made by another build of the program.
+    OtherProgram {
+        /// The program that the finding is of.
+        wanted: String,
+        /// The program that is there.
+        found: String,
+    },
 }
 
 impl fmt::Display for RunError {
@@ -60,6 +68,12 @@ impl fmt::Display for RunError {
                 if output.is_empty() { Ok(()) } else { write!(f, "; it wrote:\n{output}") }
             }
             RunError::Malformed(why) => write!(f, "the runtime's report could not be read: {why}"),
+            RunError::OtherProgram { wanted, found } => {
+                write!(
+                    f,
+                    "the finding is of the program with fingerprint {wanted}, and this one has {found}: build what it was made with"
+                )
+            }
         }
     }
 }
@@ -97,8 +111,32 @@ pub fn run(program: &Program, settings: &Settings, directory: &Path) -> Result<S
     let Ok(text) = std::fs::read_to_string(&report_path) else {
         return Err(RunError::NoReport { status: status.to_string(), output });
     };
-    let report = serde_json::from_str(&text).map_err(|error| RunError::Malformed(error.to_string()))?;
+    let mut report: Report = serde_json::from_str(&text).map_err(|error| RunError::Malformed(error.to_string()))?;
+    let print = fingerprint(&program.path)?;
+    for finding in report.tests.iter_mut().flat_map(|test| &mut test.findings) {
+        finding.program.clone_from(&print);
+    }
     Ok(Session { report, output, signal: status.signal() })
+}
+
+/// Runs the schedule of a finding again.
+pub fn replay(program: &Program, finding: &Finding, directory: &Path) -> Result<Session, RunError> {
+    let found = fingerprint(&program.path)?;
+    if found != finding.program {
+        return Err(RunError::OtherProgram { wanted: finding.program.clone(), found });
+    }
+    let (schedule, test) = (Some(finding.schedule.clone()), Some(finding.test.clone()));
+    let settings = Settings { replay: schedule, test, ..finding.settings.clone() };
+    run(program, &settings, directory)
+}
+
+/// A number that tells builds of a program apart: FNV-1a over its file.
+pub fn fingerprint(path: &Path) -> Result<String, RunError> {
+    let bytes = std::fs::read(path).map_err(|error| RunError::Start(path.into(), error))?;
+    let hash = bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325u64, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    Ok(format!("{hash:016x}"))
 }
 
 /// The beginning of what a pipe carries; the rest is read and dropped, so that the writer never waits.

@@ -161,6 +161,8 @@ extern "C" fn run_tests() -> c_int {
         sys::exit(2);
     }
     // Destructors of the program expect a `main` that ran.
+    // SAFETY: a stream of libc.
+    unsafe { libc::fflush(stdout) };
     sys::exit(0)
 }
 
@@ -220,6 +222,24 @@ pub unsafe extern "C" fn selvedge_panicked(message: *const u8, length: usize) {
 /// Threads that exist before the first run.
 const FIBERS: usize = 8;
 
+/// Gives libc's streams buffers that outlive the runs; it would else take them from the heap of the first run that prints.
+fn buffer_streams() {
+    const SIZE: usize = 4096;
+    // SAFETY: buffers that are never given back, set before anything under control prints.
+    unsafe {
+        let input: &'static mut [u8] = vec![0; SIZE].leak();
+        let output: &'static mut [u8] = vec![0; SIZE].leak();
+        libc::fflush(stdout);
+        libc::setvbuf(stdin, input.as_mut_ptr().cast(), libc::_IOFBF, SIZE);
+        libc::setvbuf(stdout, output.as_mut_ptr().cast(), libc::_IOLBF, SIZE);
+    }
+}
+
+unsafe extern "C" {
+    static stdin: *mut libc::FILE;
+    static stdout: *mut libc::FILE;
+}
+
 /// Sets everything up for searches by the calling thread.
 fn prepare(settings: &Settings) -> Result<(), String> {
     watchdog::watch();
@@ -228,6 +248,7 @@ fn prepare(settings: &Settings) -> Result<(), String> {
         return Ok(());
     }
     switch::probe();
+    buffer_streams();
     if !arena::map() {
         return Err("the addresses of the controlled heap are taken".into());
     }

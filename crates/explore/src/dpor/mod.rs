@@ -21,7 +21,7 @@ mod wakeup;
 
 use std::ops::ControlFlow;
 
-use crate::access::Thread;
+use crate::access::{Access, Thread};
 use crate::point::{ChoicePoint, Coverage, Decision, End, Readiness, Run, Stop, Strategy};
 
 use event::{Accesses, Event, conflict, weak_initial};
@@ -91,8 +91,7 @@ impl Dpor {
         let thread = self.nodes[depth].thread;
         if depth > 0 && depth <= self.fresh {
             let (before, now) = (self.past.event(depth - 1).accesses.as_slice(), at.trace.accesses(depth - 1));
-            // The first access is what the step is; others follow from it.
-            if before.first() != now.first() {
+            if !same_step(before, now) {
                 return Decision::Stop(Stop::Diverged(depth - 1));
             }
         }
@@ -240,6 +239,19 @@ impl Dpor {
             self.trees.detach(rest, child);
             self.trees.release(child);
         }
+    }
+}
+
+/// Whether two runs did the same in a step. What a loop waited to see changed does not count: it is looked for from time to time
+/// only, and may be noticed in one run and not in another.
+fn same_step(before: &[Access], now: &[Access]) -> bool {
+    let done = |accesses: &[Access]| -> Vec<_> {
+        let counted = accesses.iter().enumerate().filter(|(at, access)| *at == 0 || !access.waits);
+        counted.map(|(_, access)| (access.object, access.size, access.kind, access.old)).collect()
+    };
+    match (before, now) {
+        ([before], [now]) if before == now => true,
+        _ => done(before) == done(now),
     }
 }
 

@@ -25,7 +25,10 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, walk: *mut c
     let (info, walk) = unsafe { (&*info, &mut *walk.cast::<Walk>()) };
     // SAFETY: a string that the linker keeps.
     let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_bytes();
-    if KEPT.iter().any(|kept| name.windows(kept.len()).any(|part| part == kept.as_bytes())) {
+    let is = |kept: &&str| name.windows(kept.len()).any(|part| part == kept.as_bytes());
+    // What the C++ library keeps for a thread, such as exceptions on their way, belongs to the run.
+    let kept = KEPT.iter().any(is) && !(walk.thread && is(&"libstdc++"));
+    if kept {
         return 0;
     }
     // SAFETY: the module's program headers.

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use selvedge_driver::{CoverageRecord, Finding, Program, Search, Settings};
+use selvedge_driver::{CoverageRecord, Finding, Program, Search, replay};
 
 use crate::build::{build, root, scratch, session, settings};
 
@@ -23,12 +23,8 @@ impl Case {
         if ["uncontrolled", "nondeterminism"].contains(&self.verdict.as_str()) {
             return;
         }
-        let settings = Settings {
-            replay: Some(finding.schedule.clone()),
-            test: Some(finding.test.clone()),
-            ..finding.settings.clone()
-        };
-        let session = session(&self.program, &settings, &self.directory);
+        let session =
+            replay(&self.program, finding, &self.directory).unwrap_or_else(|error| panic!("{}: {error}", self.name));
         let [test] = session.report.tests.as_slice() else { panic!("one test is replayed: {}", self.name) };
         assert_eq!(test.runs, 1, "{}", self.name);
         let again = test.findings.first().unwrap_or_else(|| panic!("{} is not found again", self.name));

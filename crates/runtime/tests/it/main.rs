@@ -2,6 +2,7 @@
 
 mod build;
 mod corpus;
+mod errors;
 mod histories;
 mod known;
 mod replay;

@@ -1,6 +1,6 @@
 //! A finding comes again, every time.
 
-use selvedge_driver::{CoverageRecord, FindingKind, Search, Settings};
+use selvedge_driver::{CoverageRecord, FindingKind, RunError, Search, Settings, replay};
 
 use crate::build::{build, root, scratch, session, settings};
 
@@ -11,9 +11,8 @@ fn a_hundred_times_out_of_a_hundred() {
     let found = session(&program, &settings(Search::Random), &directory);
     let finding = &found.report.tests[0].findings[0];
     assert_eq!(finding.kind, FindingKind::Assertion);
-    let replay = Settings { replay: Some(finding.schedule.clone()), ..finding.settings.clone() };
     for _ in 0..100 {
-        let again = session(&program, &replay, &directory);
+        let again = replay(&program, finding, &directory).expect("a replay");
         let again = &again.report.tests[0].findings[0];
         assert_eq!((again.kind, &again.message, &again.steps), (finding.kind, &finding.message, &finding.steps));
     }
@@ -23,8 +22,23 @@ fn a_hundred_times_out_of_a_hundred() {
 fn a_schedule_of_another_program_is_refused() {
     let directory = scratch("replay-other");
     let program = build(&root().join("corpus/programs/pass/peterson.c"), &[], &directory);
-    let replay = Settings { replay: Some("0*3 1*2 2*9".into()), ..settings(Search::Dfs) };
-    let test = &session(&program, &replay, &directory).report.tests[0];
+    let settings = Settings { replay: Some("0*3 1*2 2*9".into()), ..settings(Search::Dfs) };
+    let test = &session(&program, &settings, &directory).report.tests[0];
     assert_eq!(test.coverage, CoverageRecord::Partial);
     assert_eq!(test.findings[0].kind, FindingKind::Nondeterminism);
+}
+
+#[test]
+fn a_finding_of_another_build_is_refused() {
+    let directory = scratch("replay-build");
+    let source = root().join("corpus/programs/assertion/lost_update.c");
+    let program = build(&source, &[], &directory);
+    let found = session(&program, &settings(Search::Dpor), &directory);
+    let finding = &found.report.tests[0].findings[0];
+    assert_eq!(finding.program.len(), 16);
+    let other = build(&source, &["-DOTHER", "-O2"], &scratch("replay-other-build"));
+    match replay(&other, finding, &directory) {
+        Err(RunError::OtherProgram { wanted, found }) => assert!(wanted == finding.program && found != wanted),
+        other => panic!("{other:?}"),
+    }
 }
