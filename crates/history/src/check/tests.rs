@@ -167,3 +167,24 @@ fn collections_agree_with_enumeration() {
         assert!(verdicts.iter().all(|&count_of| count_of > count / 20), "{kind}: {verdicts:?}");
     }
 }
+
+#[test]
+fn nothing_behind_a_quiet_moment_is_tried_again_where_order_does_not_matter() {
+    let mut recorder = LogRecorder::new();
+    let (inc, get) = (recorder.symbol("inc"), recorder.symbol("get"));
+    let call = |method| Call { object: crate::Symbol::NONE, method, key: Value::Nil, argument: Value::Nil };
+    for _ in 0..100 {
+        for thread in 0..8 {
+            recorder.call(1, &Value::Int(thread), call(inc)).unwrap();
+        }
+        for thread in 0..8 {
+            recorder.outcome(1, &Value::Int(thread), None, Outcome::Return(Value::Nil)).unwrap();
+        }
+    }
+    recorder.call(1, &Value::Int(0), call(get)).unwrap();
+    recorder.outcome(1, &Value::Int(0), None, Outcome::Return(Value::Int(799))).unwrap();
+    let log = recorder.finish(None).unwrap();
+    let answer = check(&log, Kind::Counter, None, &Budget::new()).unwrap();
+    assert_eq!(answer.verdict.name(), "fail");
+    assert!(answer.states < 1000, "{} configurations for 801 operations", answer.states);
+}
