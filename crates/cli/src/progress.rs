@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use selvedge_history::{Budget, SoFar};
+
 use crate::quantity;
 
 /// What the worker does.
@@ -46,6 +48,32 @@ pub struct Known {
     pub pending: u64,
     /// When the file was begun.
     pub begun: Option<Instant>,
+    /// Where the check notes how far it has come.
+    budget: Budget,
+}
+
+impl Known {
+    /// How far the check has come.
+    pub fn so_far(&self) -> SoFar {
+        self.budget.so_far()
+    }
+}
+
+/// ", 3 parts of 10 passed, 1,024 states seen, longest order 17 operations": what there is to say of it.
+fn so_far(so_far: SoFar) -> String {
+    let mut text = String::new();
+    if so_far.parts > 1 {
+        text += &format!(
+            ", {} of {} passed",
+            quantity::counted(so_far.parts_passed, "part"),
+            quantity::count(so_far.parts)
+        );
+    }
+    if so_far.states > 0 {
+        text += &format!(", {} seen", quantity::counted(so_far.states, "state"));
+        text += &format!(", longest order {}", quantity::counted(so_far.longest, "operation"));
+    }
+    text
 }
 
 /// The state shared between the worker and the watchdog.
@@ -99,10 +127,11 @@ impl Progress {
         known.pending = pending as u64;
     }
 
-    /// The history is checked as this object.
-    pub fn checking(&self, object: &'static str) {
+    /// The history is checked as this object; the check notes in the budget how far it has come.
+    pub fn checking(&self, object: &'static str, budget: &Budget) {
         let mut known = self.lock();
         known.phase = Phase::Checking;
+        known.budget = budget.clone();
         known.object = Some(object);
     }
 
@@ -139,7 +168,8 @@ impl Progress {
             Phase::Waiting => "not begun".to_owned(),
             Phase::Reading => format!("reading, {}", quantity::counted(self.lines(), "line")),
             Phase::Checking => {
-                format!("checking {} operations as {}", count(known.operations), known.object.unwrap_or("an object"))
+                let object = known.object.unwrap_or("an object");
+                format!("checking {} operations as {object}{}", count(known.operations), so_far(known.so_far()))
             }
             Phase::Verifying => format!("verifying the certificate of {} operations", count(known.operations)),
             Phase::Writing => "writing".to_owned(),

@@ -20,7 +20,7 @@ mod value;
 mod verdict;
 pub mod verify;
 
-pub use budget::Budget;
+pub use budget::{Budget, SoFar};
 pub use history::{End, Event, History, IllFormed, Interval, Mark, OpId, Operation, Recorder, Return, ThreadId};
 pub use log::{Call, Log, LogError, LogRecorder, Outcome, Symbol};
 pub use spec::{Normal, Spec};

@@ -200,7 +200,7 @@ fn decide(
         Err(_) if log.history.is_empty() => Kind::Register,
         Err(ambiguous) => return Err(untold(file, log, &ambiguous)),
     };
-    progress.checking(kind.name());
+    progress.checking(kind.name(), budget);
     let initial = settings.initial.clone().or_else(|| log.initial.clone());
     let answer = check::check(log, kind, initial.as_ref(), budget).map_err(|unfit| misfit(file, log, kind, &unfit))?;
     Ok((answer, initial))

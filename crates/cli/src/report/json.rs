@@ -176,6 +176,7 @@ pub fn cut(file: &str, limit: Limit, limits: &Limits, progress: &Progress) -> St
     let read = known.format.is_some();
     let seconds = known.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
     let lines = (known.phase != Phase::Waiting).then(|| progress.lines());
+    let so_far = (known.phase == Phase::Checking).then(|| known.so_far());
     write(&Document {
         verdict: Some("unknown"),
         coverage: Some("partial"),
@@ -186,7 +187,13 @@ pub fn cut(file: &str, limit: Limit, limits: &Limits, progress: &Progress) -> St
         limits: Some(limits.stated()),
         limit: Some(limit_name(limit)),
         reason: Some(limit_text(limit, limits)),
-        progress: Some(Known { phase: phase_name(known.phase), lines, ..Known::default() }),
+        progress: Some(Known {
+            phase: phase_name(known.phase),
+            lines,
+            states: so_far.map(|so_far| so_far.states),
+            parts_passed: so_far.map(|so_far| so_far.parts_passed),
+            longest_order: so_far.map(|so_far| so_far.longest),
+        }),
         ..blank(file, seconds)
     })
 }

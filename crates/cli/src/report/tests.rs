@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use selvedge_history::check::{Algorithm, Answer};
 use selvedge_history::evidence::{Failure, Part, Stay, Violation};
 use selvedge_history::object::Kind;
-use selvedge_history::{Call, Limit, Log, LogRecorder, OpId, Outcome, Symbol, Value, Verdict};
+use selvedge_history::{Budget, Call, Limit, Log, LogRecorder, OpId, Outcome, Symbol, Value, Verdict};
 use unicode_width::UnicodeWidthStr;
 
 use super::*;
@@ -285,7 +285,7 @@ fn cut_while_checking() {
     progress.reading(Some(1000));
     progress.consumed(b"one\ntwo\n");
     progress.read("jsonl", 1_234_567, 3);
-    progress.checking("queue");
+    progress.checking("queue", &Budget::new());
     let entry = cut("history.jsonl", Limit::Memory, &limits(), &progress);
     assert_eq!(entry.exit, Exit::Unknown);
     assert_snapshot!(anstream::adapter::strip_str(&entry.full).to_string());

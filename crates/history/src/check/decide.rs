@@ -22,6 +22,7 @@ pub(super) fn decide(log: &Log, kind: Kind, initial: Option<&Value>, budget: &Bu
         Kind::Set => Parts::split(log, |call| call.key.clone()),
         _ => Parts::split(log, |call| kind.part_key(call)),
     };
+    budget.note_start(parts.len());
     let mut checker = Checker { kind, initial, budget, algorithms: Vec::new(), states: 0, longest: 0 };
     let mut order: Vec<usize> = (0..parts.len()).collect();
     // Small parts first: a violation in one of them is found before a large one uses up the time.
@@ -35,6 +36,7 @@ pub(super) fn decide(log: &Log, kind: Kind, initial: Option<&Value>, budget: &Bu
         match checker.part(&view)? {
             Verdict::Pass(witness) => {
                 parts_passed += 1;
+                budget.note_part();
                 linearizations.extend(witness);
             }
             Verdict::Fail(violation) => {

@@ -281,6 +281,7 @@ where
             self.visited += 1;
             self.longest = self.longest.max(self.stack.len());
             if self.visited.is_multiple_of(256) {
+                budget.note_search(256, self.longest);
                 budget.check()?;
             }
             match self.collect_candidates() {
