@@ -15,4 +15,5 @@ mod cases;
 mod models;
 mod notation;
 mod random;
+mod real;
 mod specs;
