@@ -230,7 +230,47 @@ fn outranked(reading: Reading<'_>, operation: OpId, insert: OpId, inside: &[Stay
     )
 }
 
+/// The common case of a stack: a value was popped although another lay on top of it.
+fn buried(reading: Reading<'_>, below: Stay, above: Stay) -> Option<String> {
+    let history = &reading.log.history;
+    let precedes = |first: OpId, second: OpId| history.operation(first).precedes(history.operation(second));
+    let pop = below.remove?;
+    let order = precedes(below.insert, above.insert) && precedes(above.insert, pop);
+    if !order || above.remove.is_some_and(|later| !precedes(pop, later)) {
+        return None;
+    }
+    let later = match above.remove {
+        Some(later) => format!(
+            "{} was called ({}) only after {} had returned ({})",
+            reading.label(later),
+            reading.called(later),
+            reading.label(pop),
+            reading.returned(pop),
+        ),
+        None => format!("nothing ever popped {}", reading.value(above.insert)),
+    };
+    Some(format!(
+        "{} popped {} from below {}: {} came on top, called ({}) after {} had returned ({}) and returned ({}) before {} was \
+         called ({}), and {later}.",
+        reading.label(pop),
+        reading.value(below.insert),
+        reading.value(above.insert),
+        reading.label(above.insert),
+        reading.called(above.insert),
+        reading.label(below.insert),
+        reading.returned(below.insert),
+        reading.returned(above.insert),
+        reading.label(pop),
+        reading.called(pop),
+    ))
+}
+
 fn entangled(reading: Reading<'_>, stays: &[Stay]) -> String {
+    if let [one, two] = *stays
+        && let Some(text) = buried(reading, one, two).or_else(|| buried(reading, two, one))
+    {
+        return text;
+    }
     let mut values: Vec<String> = stays.iter().take(SPELLED_OUT).map(|stay| reading.value(stay.insert)).collect();
     if stays.len() > SPELLED_OUT {
         values.push(format!("... ({} in all)", counted(stays.len() as u64, "value")));

@@ -180,10 +180,21 @@ fn outranked() {
 }
 
 #[test]
+fn entangled_two() {
+    let events = "a push 1\na ok\na push 2\na ok\nb pop\nb ok 1\nb pop\nb ok 2";
+    let stays = vec![Stay { insert: OpId(0), remove: Some(OpId(2)) }, Stay { insert: OpId(1), remove: Some(OpId(3)) }];
+    assert_snapshot!(report(Kind::Stack, events, Violation::Entangled { stays }));
+}
+
+#[test]
 fn entangled() {
-    let events = "0 push 1\n0 ok\n0 push 2\n0 ok\n1 pop\n1 ok 1\n1 pop\n1 ok 2";
-    let violation = Violation::Entangled { stays: vec![stay(0, 2), stay(1, 3)] };
-    assert_snapshot!(report(Kind::Stack, events, violation));
+    let events = "0 push 1\n1 push 2\n1 ok\n1 push 3\n0 ok\n0 pop\n0 ok 2\n1 ok\n0 pop\n0 ok 1\n0 pop\n0 ok 3";
+    let stays = vec![
+        Stay { insert: OpId(0), remove: Some(OpId(4)) },
+        Stay { insert: OpId(1), remove: Some(OpId(3)) },
+        Stay { insert: OpId(2), remove: Some(OpId(5)) },
+    ];
+    assert_snapshot!(report(Kind::Stack, events, Violation::Entangled { stays }));
 }
 
 #[test]
