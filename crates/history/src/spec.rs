@@ -60,6 +60,12 @@ pub trait Spec {
         false
     }
 
+    /// The same for an operation that can be seen to change nothing in `state` and in every state that may follow it, though
+    /// it might have changed something earlier. Answering `false` is always right.
+    fn is_pure_from(&self, _state: &Self::State, _input: &Self::Input, _output: &Self::Output) -> bool {
+        false
+    }
+
     /// Whether operations lead to the same state in whatever order they take effect, given the results they had. Then a
     /// search that fails after a moment at which nothing was open need not look for another way to that moment.
     /// Answering `false` is always right.

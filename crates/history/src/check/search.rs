@@ -345,8 +345,12 @@ where
 
     fn pure_candidate(&mut self) -> Option<OpId> {
         for &op in &self.candidates {
-            if self.pure[op as usize] {
-                let operation = &self.history.operations()[op as usize];
+            let operation = &self.history.operations()[op as usize];
+            let is_pure_now = || {
+                let output = operation.output();
+                output.is_some_and(|output| self.spec.is_pure_from(&self.state, &operation.input, output))
+            };
+            if self.pure[op as usize] || is_pure_now() {
                 self.next.clear();
                 self.spec.step(&self.state, &operation.input, operation.output(), &mut self.next);
                 if !self.next.is_empty() {

@@ -116,6 +116,11 @@ impl Spec for MultiRegister {
         let reads_only = input.steps.iter().all(|step| step.write.is_none());
         reads_only && (self.initial.is_some() || output.is_nil() || input.steps.is_empty())
     }
+
+    // A value that is known stays known.
+    fn is_pure_from(&self, state: &State, input: &Input, _output: &Value) -> bool {
+        input.steps.iter().all(|step| step.write.is_none() && self.get(state, &step.key).is_some())
+    }
 }
 
 impl Object for MultiRegister {
