@@ -21,6 +21,10 @@ pub enum Phase {
     Checking,
     /// Checks a certificate.
     Verifying,
+    /// Runs the compiler.
+    Compiling,
+    /// Runs a test, schedule after schedule.
+    Testing,
     /// Writes down what was found.
     Writing,
 }
@@ -142,6 +146,8 @@ impl Progress {
                 format!("checking {} operations as {}", count(known.operations), known.object.unwrap_or("an object"))
             }
             Phase::Verifying => format!("verifying the certificate of {} operations", count(known.operations)),
+            Phase::Compiling => "compiling".to_owned(),
+            Phase::Testing => "running under one schedule after another".to_owned(),
             Phase::Writing => "writing".to_owned(),
         }
     }
