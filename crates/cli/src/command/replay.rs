@@ -134,6 +134,8 @@ fn replay(settings: &Settings, progress: &Progress) -> Result<Entry, Trouble> {
         return Err(Trouble::new(&name, error));
     }
     let again = report.tests.into_iter().next().and_then(|test| test.findings.into_iter().next());
+    // The search's number says more than "the first run of one".
+    let again = again.map(|again| Finding { run: finding.run, ..again });
     let names = Names::new(&built.program.path.to_string_lossy());
     Ok(entry(&name, &finding, again.as_ref(), names, settings.started))
 }

@@ -3,21 +3,25 @@
 //! Only what other threads may have seen is shown: accesses of variables and locks that more than one thread used. Invariant: what is
 //! left out is counted, and everything is in the finding file.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use selvedge_driver::{Finding, FindingKind, Place, StepRecord};
 use unicode_width::UnicodeWidthStr;
 
 use super::names::Names;
-use super::text::{WIDTH, clean, truncate};
+use super::text::{WIDTH, clean, truncate, wrap};
 use crate::quantity::counted;
 
 /// How many rows are shown.
 const ROWS_MAX: usize = 40;
+/// The same for a run that does the same over and over.
+const ROWS_MAX_LIVELOCK: usize = 8;
 /// How wide the column of source lines may be.
 const PLACE_MAX: usize = 22;
 /// A column that is narrower cannot be read.
 const COLUMN_MIN: usize = 14;
+/// The room for `T63`.
+const HEADING: usize = 3;
 const INDENT: &str = "  ";
 const BETWEEN: &str = "  ";
 
@@ -32,15 +36,21 @@ struct Row {
 
 /// Draws the table. Empty when there is nothing to show.
 pub fn draw(finding: &Finding, names: &mut Names) -> String {
-    let matters = shared(&finding.steps);
-    let chosen: Vec<&StepRecord> = finding.steps.iter().filter(|step| matters(step)).collect();
+    let matters = shared(finding);
+    let other = other(finding, names);
+    let mut is_other = |step: &StepRecord| {
+        other.as_ref().is_some_and(|row| row.thread == step.thread && row.place == line(names, step.place.as_ref()))
+    };
+    let is_step = finding.steps.iter().any(&mut is_other);
+    let chosen: Vec<&StepRecord> = finding.steps.iter().filter(|step| matters(step) || is_other(step)).collect();
     let mut rows: Vec<Row> = Vec::new();
     let mut left_out = 0;
+    let rows_max = if finding.kind == FindingKind::Livelock { ROWS_MAX_LIVELOCK } else { ROWS_MAX };
     // From the end: what happened last explains most, and a run may have a great many steps.
     for step in chosen.iter().rev() {
         let row =
             Row { place: line(names, step.place.as_ref()), thread: step.thread, text: words(step, names), times: 1 };
-        let full = rows.len() == ROWS_MAX;
+        let full = rows.len() == rows_max;
         match rows.last_mut() {
             Some(last) if left_out == 0 && last.is_like(&row) => last.times += 1,
             _ if full => left_out += 1,
@@ -48,8 +58,10 @@ pub fn draw(finding: &Finding, names: &mut Names) -> String {
         }
     }
     rows.reverse();
+    rows.extend(other.filter(|_| !is_step));
     rows.extend(ending(finding, names));
-    if rows.is_empty() {
+    // An end alone, nowhere in particular, says nothing that the sentence above has not said.
+    if rows.iter().all(|row| row.place.is_empty()) && rows.len() < 2 {
         return String::new();
     }
     let mut text = table(&rows);
@@ -59,11 +71,14 @@ pub fn draw(finding: &Finding, names: &mut Names) -> String {
     text
 }
 
-/// Whether a step concerns something that several threads used.
-fn shared(steps: &[StepRecord]) -> impl Fn(&StepRecord) -> bool {
+/// Whether a step concerns something that several threads used or wait for.
+fn shared(finding: &Finding) -> impl Fn(&StepRecord) -> bool {
     let mut users: HashMap<u64, u64> = HashMap::new();
-    for step in steps {
-        *users.entry(step.object).or_default() |= 1_u64.checked_shl(u32::from(step.thread)).unwrap_or(1 << 63);
+    let used = finding.steps.iter().filter(|step| is_access(step)).map(|step| (step.object, step.thread));
+    let waits = finding.threads.iter().filter_map(|thread| Some((thread.waits.as_ref()?, thread.thread)));
+    let awaited = waits.filter(|(waits, _)| waits.what != "join").map(|(waits, thread)| (waits.object, thread));
+    for (object, thread) in used.chain(awaited) {
+        *users.entry(object).or_default() |= 1_u64.checked_shl(u32::from(thread)).unwrap_or(1 << 63);
     }
     move |step| is_access(step) && users.get(&step.object).is_some_and(|users| users.count_ones() > 1)
 }
@@ -112,9 +127,51 @@ fn ending(finding: &Finding, names: &mut Names) -> Vec<Row> {
         .map(|(thread, waits)| {
             let text = match waits.what.as_str() {
                 "join" => format!("✗ waits for T{}", waits.object),
-                what => format!("✗ waits: {} {}", clean(what), names.address(waits.object)),
+                _ => format!("✗ waits: {}", names.address(waits.object)),
             };
             Row { place: line(names, thread.place.as_ref()), thread: thread.thread, text, times: 1 }
+        })
+        .collect()
+}
+
+/// The earlier of two accesses that nothing orders. Where it is a plain access it is no step, and only the message tells of it,
+/// as "write by T1 at 0x5555555551f3".
+fn other(finding: &Finding, names: &mut Names) -> Option<Row> {
+    if !matches!(finding.kind, FindingKind::DataRace | FindingKind::UseAfterFree) {
+        return None;
+    }
+    let (before, after) = finding.message.split_once(" by T")?;
+    let (thread, rest) = after.split_once(" at 0x")?;
+    let digits = rest.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(rest.len());
+    let address = u64::from_str_radix(&rest[..digits], 16).ok()?;
+    let thread = thread.parse().ok()?;
+    let verb = before.rsplit([',', ':']).next()?.trim().trim_start_matches("and a ");
+    let place = names.code(address)?;
+    Some(Row { place, thread, text: clean(verb), times: 1 })
+}
+
+/// The loops that the threads went round when a run did not end: the lines of their last steps, a sentence each.
+pub fn loops(finding: &Finding, names: &mut Names) -> Vec<String> {
+    /// Enough to have gone round once or more.
+    const LAST: usize = 200;
+    let mut threads: Vec<(u8, usize, BTreeSet<String>)> = Vec::new();
+    for step in finding.steps.iter().rev() {
+        let at = threads.iter().position(|(thread, ..)| *thread == step.thread).unwrap_or_else(|| {
+            threads.push((step.thread, 0, BTreeSet::new()));
+            threads.len() - 1
+        });
+        let (_, seen, lines) = &mut threads[at];
+        *seen += 1;
+        if *seen <= LAST && is_access(step) {
+            lines.extend(step.place.as_ref().and_then(|place| names.short_line(place)));
+        }
+    }
+    threads.sort();
+    // Few steps are no loop.
+    let going = threads.into_iter().filter(|(_, seen, lines)| *seen > LAST && !lines.is_empty());
+    going
+        .map(|(thread, _, lines)| {
+            format!("T{thread} goes round {}", lines.into_iter().take(6).collect::<Vec<_>>().join(", "))
         })
         .collect()
 }
@@ -131,6 +188,7 @@ pub fn waits(finding: &Finding, names: &mut Names) -> Vec<String> {
         sentences.push(match waits.what.as_str() {
             "join" => format!("T{} waits for T{} to end{at}", thread.thread, waits.object),
             "a change" => format!("T{} goes round a loop until {object} changes{at}", thread.thread),
+            "condition" => format!("T{} waits for condition variable {object}{at}", thread.thread),
             what => format!("T{} waits for {} {object}{held}{at}", thread.thread, clean(what)),
         });
     }
@@ -141,22 +199,55 @@ fn table(rows: &[Row]) -> String {
     let mut threads: Vec<u8> = rows.iter().map(|row| row.thread).collect();
     threads.sort_unstable();
     threads.dedup();
+    let wanted: Vec<usize> = threads
+        .iter()
+        .map(|&thread| {
+            let texts = rows.iter().filter(|row| row.thread == thread).map(|row| row.words().width());
+            texts.max().unwrap_or(0).max(HEADING)
+        })
+        .collect();
     let place = rows.iter().map(|row| row.place.width()).max().unwrap_or(0).min(PLACE_MAX);
-    let room = WIDTH - INDENT.len() - place;
-    let column = room / threads.len() - BETWEEN.len().min(room / threads.len());
-    if column < COLUMN_MIN {
+    let room = |place: usize| (WIDTH - INDENT.len() - place).saturating_sub(threads.len() * BETWEEN.len());
+    // Where it gets narrow and there is only one file, its name is told once.
+    if wanted.iter().sum::<usize>() > room(place)
+        && let Some((file, short)) = in_one_file(rows)
+    {
+        let place = short.iter().map(|row| row.place.width()).max().unwrap_or(0);
+        return format!("{INDENT}Lines of {file}:\n\n{}", columns(&short, &threads, &wanted, place, room(place)));
+    }
+    columns(rows, &threads, &wanted, place, room(place))
+}
+
+/// The rows without the name of the file, when all are of one.
+fn in_one_file(rows: &[Row]) -> Option<(&str, Vec<Row>)> {
+    let (file, _) = rows.iter().find_map(|row| row.place.rsplit_once(':'))?;
+    let mut short = rows.to_vec();
+    for row in short.iter_mut().filter(|row| !row.place.is_empty()) {
+        let (own, line) = row.place.rsplit_once(':')?;
+        if own != file {
+            return None;
+        }
+        row.place = format!(":{line}");
+    }
+    Some((file, short))
+}
+
+fn columns(rows: &[Row], threads: &[u8], wanted: &[usize], place: usize, room: usize) -> String {
+    if room / threads.len() < COLUMN_MIN && wanted.iter().sum::<usize>() > room {
         return list(rows, place);
     }
-    let widths = threads.iter().map(|&thread| {
-        let texts = rows.iter().filter(|row| row.thread == thread).map(|row| row.words().width());
-        texts.max().unwrap_or(0)
-    });
     // Columns that need little leave their room to the others.
-    let widths = fit(&widths.collect::<Vec<_>>(), room - threads.len() * BETWEEN.len());
+    let widths = fit(wanted, room);
     let mut text = draw_row("", place, &widths, &threads.iter().map(|thread| format!("T{thread}")).collect::<Vec<_>>());
     for row in rows {
-        let cells = threads.iter().map(|&thread| if thread == row.thread { row.words() } else { String::new() });
-        text += &draw_row(&row.place, place, &widths, &cells.collect::<Vec<_>>());
+        // What does not fit goes on in the next line, a little to the right.
+        let width = threads.iter().position(|&thread| thread == row.thread).map_or(COLUMN_MIN, |at| widths[at]);
+        for (number, words) in broken(&row.words(), width).into_iter().enumerate() {
+            let (place_text, words) =
+                if number == 0 { (row.place.as_str(), words) } else { ("", format!("  {words}")) };
+            let cells = threads.iter().map(|&thread| if thread == row.thread { words.clone() } else { String::new() });
+            text += &draw_row(place_text, place, &widths, &cells.collect::<Vec<_>>());
+        }
     }
     text
 }
@@ -171,6 +262,11 @@ impl Row {
     }
 }
 
+/// The text in lines of the given width, the later ones with room to be indented.
+fn broken(text: &str, width: usize) -> Vec<String> {
+    if text.width() <= width { vec![text.to_owned()] } else { wrap(text, width.saturating_sub(2).max(1)) }
+}
+
 /// Widths that add up to no more than the room: the widest give way first.
 fn fit(wanted: &[usize], room: usize) -> Vec<usize> {
     let mut limit = wanted.iter().copied().max().unwrap_or(0);
@@ -181,12 +277,27 @@ fn fit(wanted: &[usize], room: usize) -> Vec<usize> {
 }
 
 fn draw_row(place: &str, place_width: usize, widths: &[usize], cells: &[String]) -> String {
-    let mut line = format!("{INDENT}{}", pad(place, place_width));
+    let mut line = format!("{INDENT}{}", pad(&shorten(place, place_width), place_width));
     for (cell, &width) in cells.iter().zip(widths) {
         line += BETWEEN;
         line += &pad(cell, width);
     }
     format!("{}\n", line.trim_end())
+}
+
+/// Cut on the left: the number of the line is at the end.
+fn shorten(place: &str, width: usize) -> String {
+    if place.width() <= width {
+        return place.to_owned();
+    }
+    let mut start = place.len();
+    for (at, _) in place.char_indices().rev() {
+        if place[at..].width() >= width {
+            break;
+        }
+        start = at;
+    }
+    format!("…{}", &place[start..])
 }
 
 fn pad(text: &str, width: usize) -> String {
@@ -199,13 +310,20 @@ fn pad(text: &str, width: usize) -> String {
 fn list(rows: &[Row], place: usize) -> String {
     let room = WIDTH - INDENT.len() - place - 8;
     let line = |row: &Row| {
-        format!("{INDENT}{}  T{:<3}  {}\n", pad(&row.place, place), row.thread, truncate(&row.words(), room))
+        format!(
+            "{INDENT}{}  T{:<3}  {}\n",
+            pad(&shorten(&row.place, place), place),
+            row.thread,
+            truncate(&row.words(), room)
+        )
     };
     rows.iter().map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use selvedge_driver::{Settings, ThreadRecord, Waits};
+
     use super::*;
 
     fn row(thread: u8, text: &str) -> Row {
@@ -228,11 +346,18 @@ mod tests {
     fn narrow_columns_leave_room_to_wide_ones() {
         assert_eq!(fit(&[3, 50, 50], 60), [3, 28, 28]);
         assert_eq!(fit(&[3, 5], 60), [3, 5]);
-        assert_eq!(fit(&[0, 9], 4), [2, 4]);
+        assert_eq!(fit(&[3, 9], 7), [3, 4]);
     }
 
     #[test]
-    fn only_what_several_threads_use_is_shown() {
+    fn the_number_of_a_line_is_never_cut() {
+        assert_eq!(shorten("lost_update.c:12", 16), "lost_update.c:12");
+        assert_eq!(shorten("lost_update.c:12", 10), "…date.c:12");
+        assert_eq!(shorten("漢字漢字.c:12", 9), "…字.c:12");
+    }
+
+    #[test]
+    fn only_what_several_threads_use_or_wait_for_is_shown() {
         let step = |thread, object, what: &str| StepRecord {
             thread,
             what: what.into(),
@@ -242,9 +367,34 @@ mod tests {
             new: Some(0),
             place: None,
         };
-        let steps =
-            [step(0, 8, "read"), step(1, 8, "read"), step(1, 9, "write"), step(0, 0, "create"), step(1, 0, "create")];
-        let matters = shared(&steps);
-        assert_eq!(steps.iter().map(&matters).collect::<Vec<_>>(), [true, true, false, false, false]);
+        let steps = vec![
+            step(0, 8, "read"),
+            step(1, 8, "read"),
+            step(1, 9, "write"),
+            step(0, 0, "create"),
+            step(1, 0, "create"),
+            step(1, 7, "lock lock"),
+        ];
+        let waits = Waits { what: "mutex".into(), object: 7, held_by: Some(1) };
+        let finding = Finding {
+            format: Finding::FORMAT.into(),
+            version: Finding::VERSION,
+            tool: String::new(),
+            test: String::new(),
+            program: String::new(),
+            kind: FindingKind::Deadlock,
+            message: String::new(),
+            thread: 0,
+            place: None,
+            run: 1,
+            schedule: String::new(),
+            settings: Settings::default(),
+            steps,
+            threads: vec![ThreadRecord { thread: 2, ended: false, waits: Some(waits), place: None }],
+        };
+        let matters = shared(&finding);
+        assert_eq!(finding.steps.iter().map(&matters).collect::<Vec<_>>(), [true, true, false, false, false, true]);
+        let text = draw(&finding, &mut Names::new("no/such/program"));
+        assert!(text.contains("lock 0x7") && text.contains("✗ waits: 0x7") && !text.contains("0x9"), "{text}");
     }
 }

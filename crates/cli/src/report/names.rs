@@ -96,10 +96,11 @@ impl Names {
         if (-4096..0).contains(&signed) { signed.to_string() } else { value.to_string() }
     }
 
-    /// A message with its addresses named.
+    /// A message with its addresses named, and without the names that only the macro `SELVEDGE_TEST` knows.
     pub fn explain(&mut self, message: &str) -> String {
+        let message = &message.replace("selvedge_body_", "");
         let mut text = String::new();
-        let mut rest = message;
+        let mut rest = message.as_str();
         while let Some(at) = rest.find("0x") {
             let (before, hex) = rest.split_at(at);
             let end = hex[2..].find(|c: char| !c.is_ascii_hexdigit()).map_or(hex.len(), |end| end + 2);
@@ -114,9 +115,11 @@ impl Names {
 
     /// A line or a variable.
     fn name(&mut self, address: u64) -> Option<String> {
-        if let Some(name) = self.variable(address) {
-            return Some(name);
-        }
+        self.variable(address).or_else(|| self.code(address))
+    }
+
+    /// The line that an address of the program's code returns to, as `file:line`.
+    pub fn code(&mut self, address: u64) -> Option<String> {
         let offset = address.checked_sub(BASE)?;
         let module = self.program.clone();
         self.short_line(&Place { module, offset })

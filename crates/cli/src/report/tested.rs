@@ -3,7 +3,7 @@
 //! Invariant: coverage is stated with every verdict, relative to what was controlled. What was only sampled, or was cut short, never
 //! reads as complete.
 
-use selvedge_driver::{CoverageRecord, Finding, Search, Settings, TestReport};
+use selvedge_driver::{CoverageRecord, Finding, FindingKind, Search, Settings, TestReport};
 use serde::Serialize;
 
 use super::Entry;
@@ -194,15 +194,19 @@ fn preemptions(bound: u32) -> String {
 pub fn found(finding: &Finding, path: &str, names: &mut Names) -> String {
     let mut sentence = names.explain(&finding.message);
     let waits = interleaving::waits(finding, names);
-    if sentence.starts_with("no thread can go on") && !waits.is_empty() {
+    let stuck = sentence.starts_with("no thread can go on") && !waits.is_empty();
+    if stuck {
         sentence = format!("no thread can go on: {}", waits.join("; "));
+    } else if finding.kind == FindingKind::Livelock {
+        let loops = interleaving::loops(finding, names);
+        sentence = [vec![sentence], loops].concat().join("; ");
     } else if let Some(at) = finding.place.as_ref().and_then(|place| names.short_line(place))
         && !sentence.contains(&at)
     {
         sentence = format!("{sentence} ({at})");
     }
-    let run = format!("Run {}, thread T{}: {sentence}.", count(finding.run), finding.thread);
-    let mut text = paragraph(&run, 2);
+    let who = if stuck { String::new() } else { format!(", thread T{}", finding.thread) };
+    let mut text = paragraph(&format!("Run {}{who}: {sentence}.", count(finding.run)), 2);
     let table = interleaving::draw(finding, names);
     if !table.is_empty() {
         text += &format!("\n{table}");
