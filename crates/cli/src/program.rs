@@ -61,6 +61,10 @@ impl Recipe {
     /// Compiles and links in a new directory under `temporary`. Runs in the current directory.
     pub fn build(&self, places: &Places, temporary: &Path) -> Result<Built, Trouble> {
         let name = self.name();
+        // Before the runtime is missed: there is none to be had.
+        if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+            return Err(Trouble::new(&name, CompileError::Architecture));
+        }
         for source in &self.sources {
             let file = source.display().to_string();
             let read = fs::File::open(source).and_then(|file| file.metadata());

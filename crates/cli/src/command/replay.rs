@@ -92,6 +92,7 @@ fn read(path: &Path) -> Result<(Finding, Recipe), Trouble> {
         let reason = format!("the finding was made by selvedge {}, this is {}", clean(&finding.tool), json::VERSION);
         return Err(Trouble::new(&name, reason).advise("run the test again with this version"));
     }
+    driver::schedule_from_text(&finding.schedule).map_err(|error| Trouble::new(&name, error))?;
     let part: BuildPart = serde_json::from_str(&text)
         .map_err(|error| Trouble::new(&name, format!("the finding does not say how its program was built: {error}")))?;
     Ok((finding, part.build))

@@ -74,7 +74,8 @@ pub struct Flags {
     seed: u64,
 
     /// A run with more steps is a livelock
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
+    // All steps of a run are kept until it ends: there must be an end that fits into memory.
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     steps_max: u64,
 
     /// Which freed memory malloc hands out again

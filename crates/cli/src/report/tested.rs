@@ -229,8 +229,8 @@ fn relative(settings: &Settings) -> String {
         "loops that wait are treated like any other"
     };
     format!(
-        "Relative to: runs of at most {} steps; sequentially consistent memory; {spins}; {} reuse of freed memory; code that \
-         was compiled here (libraries are not instrumented). docs/testing-c.md says what that leaves out.",
+        "Relative to: fair schedules of at most {} steps; sequentially consistent memory; {spins}; {} reuse of freed memory; \
+         code that was compiled here (libraries are not instrumented). docs/testing-c.md says what that leaves out.",
         count(settings.steps_max),
         format!("{:?}", settings.reuse).to_lowercase(),
     )
