@@ -6,8 +6,10 @@
 
 mod command;
 mod exit;
+mod library;
 mod limits;
 mod memory;
+mod program;
 mod progress;
 mod quantity;
 mod report;

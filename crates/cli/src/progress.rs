@@ -23,6 +23,10 @@ pub enum Phase {
     Checking,
     /// Checks a certificate.
     Verifying,
+    /// Runs the compiler.
+    Compiling,
+    /// Runs a test, schedule after schedule.
+    Testing,
     /// Writes down what was found.
     Writing,
 }
@@ -172,6 +176,8 @@ impl Progress {
                 format!("checking {} operations as {object}{}", count(known.operations), so_far(known.so_far()))
             }
             Phase::Verifying => format!("verifying the certificate of {} operations", count(known.operations)),
+            Phase::Compiling => "compiling".to_owned(),
+            Phase::Testing => "running under one schedule after another".to_owned(),
             Phase::Writing => "writing".to_owned(),
         }
     }

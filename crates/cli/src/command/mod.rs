@@ -5,6 +5,8 @@
 mod check;
 mod convert;
 mod generate;
+mod replay;
+mod test;
 mod verify;
 
 use std::path::{Path, PathBuf};
@@ -24,6 +26,10 @@ use crate::trouble::{self, Trouble};
 /// The commands as typed.
 #[derive(Subcommand)]
 pub enum Flags {
+    /// Run tests of C and C++ code under every schedule
+    Test(test::Flags),
+    /// Run the schedule of a finding again
+    Replay(replay::Flags),
     /// Decide whether recorded histories are linearizable
     Check(check::Flags),
     /// Check a certificate against its history, with code of its own
@@ -36,6 +42,8 @@ pub enum Flags {
 
 /// The commands as resolved.
 pub enum Settings {
+    Test(test::Settings),
+    Replay(replay::Settings),
     Check(check::Settings),
     Verify(verify::Settings),
     Convert(convert::Settings),
@@ -46,6 +54,8 @@ impl Flags {
     /// Resolves the flags; the error is one of usage.
     pub fn resolve(self, started: Instant) -> Result<Settings, clap::Error> {
         Ok(match self {
+            Flags::Test(flags) => Settings::Test(flags.resolve(started)),
+            Flags::Replay(flags) => Settings::Replay(flags.resolve(started)),
             Flags::Check(flags) => Settings::Check(flags.resolve(started)?),
             Flags::Verify(flags) => Settings::Verify(flags.resolve(started)?),
             Flags::Convert(flags) => Settings::Convert(flags.resolve(started)),
@@ -57,6 +67,8 @@ impl Flags {
 /// Runs the command.
 pub fn run(settings: Settings) -> Exit {
     match settings {
+        Settings::Test(settings) => test::run(settings),
+        Settings::Replay(settings) => replay::run(settings),
         Settings::Check(settings) => check::run(settings),
         Settings::Verify(settings) => verify::run(settings),
         Settings::Convert(settings) => convert::run(settings),

@@ -260,6 +260,8 @@ fn phase_name(phase: Phase) -> &'static str {
         Phase::Reading => "reading",
         Phase::Checking => "checking",
         Phase::Verifying => "verifying",
+        Phase::Compiling => "compiling",
+        Phase::Testing => "testing",
         Phase::Writing => "writing",
     }
 }

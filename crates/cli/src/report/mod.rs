@@ -3,11 +3,14 @@
 //! Invariant: an answer that was cut short never reads like a pass. Rendering happens on the worker, under the limits;
 //! printing happens on the main thread ([`print`]).
 
+pub mod interleaving;
 pub mod json;
+pub mod names;
 pub mod operation;
 pub mod print;
 mod replay;
 pub mod sentence;
+pub mod tested;
 #[cfg(test)]
 mod tests;
 pub mod text;

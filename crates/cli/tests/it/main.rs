@@ -5,6 +5,7 @@ mod check;
 mod commands;
 mod documents;
 mod limits;
+mod testing;
 mod usage;
 
 use std::io::Write;

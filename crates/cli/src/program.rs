@@ -1,0 +1,134 @@
+//! Builds the program that holds the tests, the same way each time, and knows it again.
+//!
+//! Invariant: a program is recognised by what it consists of, its own bytes and those of the runtime, never by its name or age.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use selvedge_driver::{CompileError, Compiler, Program, compile};
+use serde::{Deserialize, Serialize};
+
+use crate::library::Places;
+use crate::trouble::Trouble;
+
+/// What tests include. Part of the tool, so that it always fits the runtime.
+const HEADER: &str = include_str!("../../runtime/include/selvedge.h");
+
+/// How a program is built: what a finding needs to build it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recipe {
+    /// Where the compiler runs; sources may be relative to it.
+    pub directory: PathBuf,
+    /// The C compiler.
+    pub cc: String,
+    /// More flags for it.
+    pub flags: Vec<String>,
+    /// What it compiles.
+    pub sources: Vec<PathBuf>,
+}
+
+/// A program that was built, in a directory of its own that goes away with it.
+#[derive(Debug)]
+pub struct Built {
+    /// What to run.
+    pub program: Program,
+    /// Where reports may be written.
+    pub directory: PathBuf,
+    /// What it consists of.
+    pub fingerprint: String,
+}
+
+impl Drop for Built {
+    fn drop(&mut self) {
+        remove(&self.directory);
+    }
+}
+
+/// What is left behind in a directory for temporary files harms nobody.
+fn remove(directory: &Path) {
+    let _ = fs::remove_dir_all(directory);
+}
+
+impl Recipe {
+    /// The name in messages: the files.
+    pub fn name(&self) -> String {
+        let names: Vec<String> = self.sources.iter().map(|source| source.display().to_string()).collect();
+        names.join(" ")
+    }
+
+    /// Compiles and links in a new directory under `temporary`. Runs in the current directory.
+    pub fn build(&self, places: &Places, temporary: &Path) -> Result<Built, Trouble> {
+        let name = self.name();
+        // Before the runtime is missed: there is none to be had.
+        if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+            return Err(Trouble::new(&name, CompileError::Architecture));
+        }
+        for source in &self.sources {
+            let file = source.display().to_string();
+            let read = fs::File::open(source).and_then(|file| file.metadata());
+            let metadata = read.map_err(|error| Trouble::io(&file, &error))?;
+            if metadata.is_dir() {
+                return Err(Trouble::io(&file, &io::ErrorKind::IsADirectory.into()));
+            }
+        }
+        let runtime = places.find().map_err(|reason| Trouble::new(&name, reason).advise(Places::advice()))?;
+        let directory = scratch(temporary).map_err(|error| Trouble::io(&temporary.display().to_string(), &error))?;
+        let built = self.build_in(&runtime, &directory);
+        if built.is_err() {
+            remove(&directory);
+        }
+        built
+    }
+
+    fn build_in(&self, runtime: &Path, directory: &Path) -> Result<Built, Trouble> {
+        let failed = |error: io::Error| Trouble::io(&directory.display().to_string(), &error);
+        let include = directory.join("include");
+        fs::create_dir(&include).map_err(failed)?;
+        fs::write(include.join("selvedge.h"), HEADER).map_err(failed)?;
+        let (cc, flags) = (self.cc.clone(), self.flags.clone());
+        // Debug information names the directory of the header: without this a second build would be another program.
+        let flags = [vec![format!("-ffile-prefix-map={}=selvedge", directory.display())], flags].concat();
+        let compiler = Compiler { cc, flags, include, runtime: runtime.to_path_buf() };
+        let path = directory.join("program");
+        compile(&compiler, &self.sources, &path).map_err(|error| match error {
+            CompileError::Language(path) => Trouble::new(
+                &path.display().to_string(),
+                "the name says neither C nor C++: expected .c, .cc, .cpp or .cxx at its end",
+            ),
+            error => Trouble::new(&self.name(), error),
+        })?;
+        let mut fingerprint = String::new();
+        for file in [&path, runtime] {
+            let bytes = fs::read(file).map_err(failed)?;
+            fingerprint += &format!("{}{:016x}", if fingerprint.is_empty() { "" } else { "-" }, hash(&bytes));
+        }
+        let program = Program { path, arguments: vec![] };
+        Ok(Built { program, directory: directory.to_path_buf(), fingerprint })
+    }
+}
+
+/// A new directory; never one that somebody else made.
+fn scratch(temporary: &Path) -> io::Result<PathBuf> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |now| now.as_nanos());
+    let directory = temporary.join(format!("selvedge-{}-{now}", std::process::id()));
+    fs::create_dir(&directory)?;
+    directory.canonicalize()
+}
+
+/// FNV-1a: the same for the same bytes in every version of the tool. Findings are compared by it, nothing is protected.
+pub fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_the_known_one() {
+        assert_eq!(hash(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(hash(b"foobar"), 0x8594_4171_f739_67e8);
+    }
+}

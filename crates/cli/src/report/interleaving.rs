@@ -1,0 +1,400 @@
+//! The interleaving of a finding: a column for each thread, top to bottom in time.
+//!
+//! Only what other threads may have seen is shown: accesses of variables and locks that more than one thread used. Invariant: what is
+//! left out is counted, and everything is in the finding file.
+
+use std::collections::{BTreeSet, HashMap};
+
+use selvedge_driver::{Finding, FindingKind, Place, StepRecord};
+use unicode_width::UnicodeWidthStr;
+
+use super::names::Names;
+use super::text::{WIDTH, clean, truncate, wrap};
+use crate::quantity::counted;
+
+/// How many rows are shown.
+const ROWS_MAX: usize = 40;
+/// The same for a run that does the same over and over.
+const ROWS_MAX_LIVELOCK: usize = 8;
+/// How wide the column of source lines may be.
+const PLACE_MAX: usize = 22;
+/// A column that is narrower cannot be read.
+const COLUMN_MIN: usize = 14;
+/// The room for `T63`.
+const HEADING: usize = 3;
+const INDENT: &str = "  ";
+const BETWEEN: &str = "  ";
+
+/// One row: who did what, where, and how often in a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Row {
+    place: String,
+    thread: u8,
+    text: String,
+    times: usize,
+}
+
+/// Draws the table. Empty when there is nothing to show.
+pub fn draw(finding: &Finding, names: &mut Names) -> String {
+    let matters = shared(finding);
+    let other = other(finding, names);
+    let mut is_other = |step: &StepRecord| {
+        other.as_ref().is_some_and(|row| row.thread == step.thread && row.place == line(names, step.place.as_ref()))
+    };
+    let is_step = finding.steps.iter().any(&mut is_other);
+    let chosen: Vec<&StepRecord> = finding.steps.iter().filter(|step| matters(step) || is_other(step)).collect();
+    let mut rows: Vec<Row> = Vec::new();
+    let mut left_out = 0;
+    let rows_max = if finding.kind == FindingKind::Livelock { ROWS_MAX_LIVELOCK } else { ROWS_MAX };
+    // From the end: what happened last explains most, and a run may have a great many steps.
+    for step in chosen.iter().rev() {
+        let row =
+            Row { place: line(names, step.place.as_ref()), thread: step.thread, text: words(step, names), times: 1 };
+        let full = rows.len() == rows_max;
+        match rows.last_mut() {
+            Some(last) if left_out == 0 && last.is_like(&row) => last.times += 1,
+            _ if full => left_out += 1,
+            _ => rows.push(row),
+        }
+    }
+    rows.reverse();
+    rows.extend(other.filter(|_| !is_step));
+    rows.extend(ending(finding, names));
+    // An end alone, nowhere in particular, says nothing that the sentence above has not said.
+    if rows.iter().all(|row| row.place.is_empty()) && rows.len() < 2 {
+        return String::new();
+    }
+    let mut text = table(&rows);
+    if left_out > 0 {
+        text = format!("{INDENT}({} before these left out)\n{text}", counted(left_out, "step"));
+    }
+    text
+}
+
+/// Whether a step concerns something that several threads used or wait for.
+fn shared(finding: &Finding) -> impl Fn(&StepRecord) -> bool {
+    let mut users: HashMap<u64, u64> = HashMap::new();
+    let used = finding.steps.iter().filter(|step| is_access(step)).map(|step| (step.object, step.thread));
+    let waits = finding.threads.iter().filter_map(|thread| Some((thread.waits.as_ref()?, thread.thread)));
+    let awaited = waits.filter(|(waits, _)| waits.what != "join").map(|(waits, thread)| (waits.object, thread));
+    for (object, thread) in used.chain(awaited) {
+        *users.entry(object).or_default() |= 1_u64.checked_shl(u32::from(thread)).unwrap_or(1 << 63);
+    }
+    move |step| is_access(step) && users.get(&step.object).is_some_and(|users| users.count_ones() > 1)
+}
+
+/// Not the beginning and the end of threads: those are in every run of the test.
+fn is_access(step: &StepRecord) -> bool {
+    !(step.what == "create" || step.what == "yield" || step.what.ends_with("thread") || step.what.ends_with("threads"))
+}
+
+fn line(names: &mut Names, place: Option<&Place>) -> String {
+    place.and_then(|place| names.short_line(place)).unwrap_or_default()
+}
+
+/// A step in words: `read head → 0`, `write head 0 → 1`, `lock a`.
+fn words(step: &StepRecord, names: &mut Names) -> String {
+    let object = names.address(step.object);
+    // The name of an object says what is done with it: "lock lock" is a lock.
+    let verb = match step.what.split_once(' ') {
+        Some((verb @ ("lock" | "unlock"), _)) => verb.to_owned(),
+        Some(("update", "condition")) => "wake".to_owned(),
+        _ => clean(&step.what),
+    };
+    let value = |names: &mut Names, value| names.value(value, step.size);
+    match (verb.as_str(), step.new) {
+        ("read", _) => format!("read {object} → {}", value(names, step.old)),
+        ("write", Some(new)) => format!("write {object} = {}", value(names, new)),
+        ("update", Some(new)) if new == step.old => format!("update {object} = {}", value(names, new)),
+        ("update", Some(new)) => format!("update {object} {} → {}", value(names, step.old), value(names, new)),
+        _ => format!("{verb} {object}"),
+    }
+}
+
+/// What the run ended with, in the column of the thread that it happened to.
+fn ending(finding: &Finding, names: &mut Names) -> Vec<Row> {
+    let waiting = matches!(finding.kind, FindingKind::Deadlock | FindingKind::LostWakeup | FindingKind::Livelock);
+    if !waiting {
+        let text = match finding.kind {
+            FindingKind::Assertion => "assertion fails".to_owned(),
+            kind => kind.name().replace('-', " "),
+        };
+        let place = line(names, finding.place.as_ref());
+        return vec![Row { place, thread: finding.thread, text: format!("✗ {text}"), times: 1 }];
+    }
+    let threads = finding.threads.iter().filter_map(|thread| Some((thread, thread.waits.as_ref()?)));
+    threads
+        .map(|(thread, waits)| {
+            let text = match waits.what.as_str() {
+                "join" => format!("✗ waits for T{}", waits.object),
+                _ => format!("✗ waits: {}", names.address(waits.object)),
+            };
+            Row { place: line(names, thread.place.as_ref()), thread: thread.thread, text, times: 1 }
+        })
+        .collect()
+}
+
+/// The earlier of two accesses that nothing orders. Where it is a plain access it is no step, and only the message tells of it,
+/// as "write by T1 at 0x5555555551f3".
+fn other(finding: &Finding, names: &mut Names) -> Option<Row> {
+    if !matches!(finding.kind, FindingKind::DataRace | FindingKind::UseAfterFree) {
+        return None;
+    }
+    let (before, after) = finding.message.split_once(" by T")?;
+    let (thread, rest) = after.split_once(" at 0x")?;
+    let digits = rest.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(rest.len());
+    let address = u64::from_str_radix(&rest[..digits], 16).ok()?;
+    let thread = thread.parse().ok()?;
+    let verb = before.rsplit([',', ':']).next()?.trim().trim_start_matches("and a ");
+    let place = names.code(address)?;
+    Some(Row { place, thread, text: clean(verb), times: 1 })
+}
+
+/// The loops that the threads went round when a run did not end: the lines of their last steps, a sentence each.
+pub fn loops(finding: &Finding, names: &mut Names) -> Vec<String> {
+    /// Enough to have gone round once or more.
+    const LAST: usize = 200;
+    let mut threads: Vec<(u8, usize, BTreeSet<String>)> = Vec::new();
+    for step in finding.steps.iter().rev() {
+        let at = threads.iter().position(|(thread, ..)| *thread == step.thread).unwrap_or_else(|| {
+            threads.push((step.thread, 0, BTreeSet::new()));
+            threads.len() - 1
+        });
+        let (_, seen, lines) = &mut threads[at];
+        *seen += 1;
+        if *seen <= LAST && is_access(step) {
+            lines.extend(step.place.as_ref().and_then(|place| names.short_line(place)));
+        }
+    }
+    threads.sort();
+    // Few steps are no loop.
+    let going = threads.into_iter().filter(|(_, seen, lines)| *seen > LAST && !lines.is_empty());
+    going
+        .map(|(thread, _, lines)| {
+            format!("T{thread} goes round {}", lines.into_iter().take(6).collect::<Vec<_>>().join(", "))
+        })
+        .collect()
+}
+
+/// Who waits for what, a sentence each.
+pub fn waits(finding: &Finding, names: &mut Names) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for thread in &finding.threads {
+        let Some(waits) = &thread.waits else { continue };
+        let at = thread.place.as_ref().and_then(|place| names.short_line(place));
+        let at = at.map_or(String::new(), |at| format!(" ({at})"));
+        let object = names.address(waits.object);
+        let held = waits.held_by.map_or(String::new(), |holder| format!(", held by T{holder}"));
+        sentences.push(match waits.what.as_str() {
+            "join" => format!("T{} waits for T{} to end{at}", thread.thread, waits.object),
+            "a change" => format!("T{} goes round a loop until {object} changes{at}", thread.thread),
+            "condition" => format!("T{} waits for condition variable {object}{at}", thread.thread),
+            what => format!("T{} waits for {} {object}{held}{at}", thread.thread, clean(what)),
+        });
+    }
+    sentences
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut threads: Vec<u8> = rows.iter().map(|row| row.thread).collect();
+    threads.sort_unstable();
+    threads.dedup();
+    let wanted: Vec<usize> = threads
+        .iter()
+        .map(|&thread| {
+            let texts = rows.iter().filter(|row| row.thread == thread).map(|row| row.words().width());
+            texts.max().unwrap_or(0).max(HEADING)
+        })
+        .collect();
+    let place = rows.iter().map(|row| row.place.width()).max().unwrap_or(0).min(PLACE_MAX);
+    let room = |place: usize| (WIDTH - INDENT.len() - place).saturating_sub(threads.len() * BETWEEN.len());
+    // Where it gets narrow and there is only one file, its name is told once.
+    if wanted.iter().sum::<usize>() > room(place)
+        && let Some((file, short)) = in_one_file(rows)
+    {
+        let place = short.iter().map(|row| row.place.width()).max().unwrap_or(0);
+        return format!("{INDENT}Lines of {file}:\n\n{}", columns(&short, &threads, &wanted, place, room(place)));
+    }
+    columns(rows, &threads, &wanted, place, room(place))
+}
+
+/// The rows without the name of the file, when all are of one.
+fn in_one_file(rows: &[Row]) -> Option<(&str, Vec<Row>)> {
+    let (file, _) = rows.iter().find_map(|row| row.place.rsplit_once(':'))?;
+    let mut short = rows.to_vec();
+    for row in short.iter_mut().filter(|row| !row.place.is_empty()) {
+        let (own, line) = row.place.rsplit_once(':')?;
+        if own != file {
+            return None;
+        }
+        row.place = format!(":{line}");
+    }
+    Some((file, short))
+}
+
+fn columns(rows: &[Row], threads: &[u8], wanted: &[usize], place: usize, room: usize) -> String {
+    if room / threads.len() < COLUMN_MIN && wanted.iter().sum::<usize>() > room {
+        return list(rows, place);
+    }
+    // Columns that need little leave their room to the others.
+    let widths = fit(wanted, room);
+    let mut text = draw_row("", place, &widths, &threads.iter().map(|thread| format!("T{thread}")).collect::<Vec<_>>());
+    for row in rows {
+        // What does not fit goes on in the next line, a little to the right.
+        let width = threads.iter().position(|&thread| thread == row.thread).map_or(COLUMN_MIN, |at| widths[at]);
+        for (number, words) in broken(&row.words(), width).into_iter().enumerate() {
+            let (place_text, words) =
+                if number == 0 { (row.place.as_str(), words) } else { ("", format!("  {words}")) };
+            let cells = threads.iter().map(|&thread| if thread == row.thread { words.clone() } else { String::new() });
+            text += &draw_row(place_text, place, &widths, &cells.collect::<Vec<_>>());
+        }
+    }
+    text
+}
+
+impl Row {
+    fn is_like(&self, other: &Row) -> bool {
+        (&self.place, self.thread, &self.text) == (&other.place, other.thread, &other.text)
+    }
+
+    fn words(&self) -> String {
+        if self.times > 1 { format!("{} (×{})", self.text, self.times) } else { self.text.clone() }
+    }
+}
+
+/// The text in lines of the given width, the later ones with room to be indented.
+fn broken(text: &str, width: usize) -> Vec<String> {
+    if text.width() <= width { vec![text.to_owned()] } else { wrap(text, width.saturating_sub(2).max(1)) }
+}
+
+/// Widths that add up to no more than the room: the widest give way first.
+fn fit(wanted: &[usize], room: usize) -> Vec<usize> {
+    let mut limit = wanted.iter().copied().max().unwrap_or(0);
+    while limit > 1 && wanted.iter().map(|&width| width.min(limit)).sum::<usize>() > room {
+        limit -= 1;
+    }
+    wanted.iter().map(|&width| width.clamp(2, limit.max(2))).collect()
+}
+
+fn draw_row(place: &str, place_width: usize, widths: &[usize], cells: &[String]) -> String {
+    let mut line = format!("{INDENT}{}", pad(&shorten(place, place_width), place_width));
+    for (cell, &width) in cells.iter().zip(widths) {
+        line += BETWEEN;
+        line += &pad(cell, width);
+    }
+    format!("{}\n", line.trim_end())
+}
+
+/// Cut on the left: the number of the line is at the end.
+fn shorten(place: &str, width: usize) -> String {
+    if place.width() <= width {
+        return place.to_owned();
+    }
+    let mut start = place.len();
+    for (at, _) in place.char_indices().rev() {
+        if place[at..].width() >= width {
+            break;
+        }
+        start = at;
+    }
+    format!("…{}", &place[start..])
+}
+
+fn pad(text: &str, width: usize) -> String {
+    let text = truncate(text, width);
+    let missing = width.saturating_sub(text.width());
+    text + &" ".repeat(missing)
+}
+
+/// With too many threads for columns, the thread is named in front.
+fn list(rows: &[Row], place: usize) -> String {
+    let room = WIDTH - INDENT.len() - place - 8;
+    let line = |row: &Row| {
+        format!(
+            "{INDENT}{}  T{:<3}  {}\n",
+            pad(&shorten(&row.place, place), place),
+            row.thread,
+            truncate(&row.words(), room)
+        )
+    };
+    rows.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use selvedge_driver::{Settings, ThreadRecord, Waits};
+
+    use super::*;
+
+    fn row(thread: u8, text: &str) -> Row {
+        Row { place: "a_file_with_a_long_name.c:123".into(), thread, text: text.into(), times: 2 }
+    }
+
+    #[test]
+    fn a_table_is_never_wider_than_a_terminal() {
+        for threads in 1..30 {
+            let rows: Vec<Row> = (0..threads).map(|thread| row(thread, &"update head ".repeat(9))).collect();
+            let text = table(&rows);
+            assert!(text.lines().count() >= rows.len());
+            for line in text.lines() {
+                assert!(line.width() <= WIDTH, "{threads} threads: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn narrow_columns_leave_room_to_wide_ones() {
+        assert_eq!(fit(&[3, 50, 50], 60), [3, 28, 28]);
+        assert_eq!(fit(&[3, 5], 60), [3, 5]);
+        assert_eq!(fit(&[3, 9], 7), [3, 4]);
+    }
+
+    #[test]
+    fn the_number_of_a_line_is_never_cut() {
+        assert_eq!(shorten("lost_update.c:12", 16), "lost_update.c:12");
+        assert_eq!(shorten("lost_update.c:12", 10), "…date.c:12");
+        assert_eq!(shorten("漢字漢字.c:12", 9), "…字.c:12");
+    }
+
+    #[test]
+    fn only_what_several_threads_use_or_wait_for_is_shown() {
+        let step = |thread, object, what: &str| StepRecord {
+            thread,
+            what: what.into(),
+            object,
+            size: 4,
+            old: 0,
+            new: Some(0),
+            place: None,
+        };
+        let steps = vec![
+            step(0, 8, "read"),
+            step(1, 8, "read"),
+            step(1, 9, "write"),
+            step(0, 0, "create"),
+            step(1, 0, "create"),
+            step(1, 7, "lock lock"),
+        ];
+        let waits = Waits { what: "mutex".into(), object: 7, held_by: Some(1) };
+        let finding = Finding {
+            format: Finding::FORMAT.into(),
+            version: Finding::VERSION,
+            tool: String::new(),
+            test: String::new(),
+            program: String::new(),
+            kind: FindingKind::Deadlock,
+            message: String::new(),
+            thread: 0,
+            place: None,
+            run: 1,
+            schedule: String::new(),
+            settings: Settings::default(),
+            steps,
+            threads: vec![ThreadRecord { thread: 2, ended: false, waits: Some(waits), place: None }],
+        };
+        let matters = shared(&finding);
+        assert_eq!(finding.steps.iter().map(&matters).collect::<Vec<_>>(), [true, true, false, false, false, true]);
+        let text = draw(&finding, &mut Names::new("no/such/program"));
+        assert!(text.contains("lock 0x7") && text.contains("✗ waits: 0x7") && !text.contains("0x9"), "{text}");
+    }
+}

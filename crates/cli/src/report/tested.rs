@@ -1,0 +1,385 @@
+//! Reports on tests of code: what was found or not, and exactly what was covered.
+//!
+//! Invariant: coverage is stated with every verdict, relative to what was controlled. What was only sampled, or was cut short, never
+//! reads as complete.
+
+use selvedge_driver::{CoverageRecord, Finding, FindingKind, Search, Settings, TestReport};
+use serde::Serialize;
+
+use super::Entry;
+use super::interleaving;
+use super::json::{self, round};
+use super::names::Names;
+use super::text::{FAIL, FAINT, PASS, UNKNOWN, clean, paint, paragraph};
+use crate::exit::Exit;
+use crate::quantity::{count, counted, show_time};
+
+/// What the tests of code are about, in JSON.
+pub const CRITERION: &str = "assertions";
+
+/// One test that ran, or that could not be run to any end.
+pub struct Tested {
+    /// What the runtime saw.
+    pub report: TestReport,
+    /// What it was asked to do.
+    pub settings: Settings,
+    /// Whether Ctrl-C or the end of the process cut it short.
+    pub interrupted: bool,
+    /// Where each finding was written.
+    pub paths: Vec<String>,
+}
+
+/// All tests of a program.
+pub struct Session<'a> {
+    /// The source files.
+    pub file: &'a str,
+    /// The compiler.
+    pub cc: &'a str,
+    /// The tests.
+    pub tests: &'a [Tested],
+    /// What the time limit was, for all tests together.
+    pub time_max: Option<std::time::Duration>,
+    /// How long it took, compiling included.
+    pub seconds: f64,
+    /// Names of the program's addresses.
+    pub program: &'a str,
+}
+
+/// The strategy's name.
+pub fn name_of(search: Search) -> &'static str {
+    match search {
+        Search::Bounded => "bounded",
+        Search::Dpor => "dpor",
+        Search::Dfs => "dfs",
+        Search::Random => "random",
+        Search::Pct => "pct",
+        Search::Portfolio => "portfolio",
+    }
+}
+
+impl Tested {
+    /// The verdict. A bound that was asked for and reached is a pass, and so is one that the portfolio reached before its
+    /// time was over; both say that it was a bound.
+    pub fn exit(&self) -> Exit {
+        let (report, settings) = (&self.report, &self.settings);
+        if !report.findings.is_empty() {
+            return Exit::Violation;
+        }
+        let covered = match report.coverage {
+            CoverageRecord::Exhaustive => true,
+            CoverageRecord::Preemptions(bound) => bound >= settings.preemptions,
+            CoverageRecord::Sampled(runs) => runs >= settings.runs_max,
+            CoverageRecord::Replayed | CoverageRecord::Partial => false,
+        };
+        if covered { Exit::Pass } else { Exit::Unknown }
+    }
+
+    /// What ended the search before everything was covered.
+    fn limit(&self) -> Option<&'static str> {
+        let (report, settings) = (&self.report, &self.settings);
+        let complete = match report.coverage {
+            CoverageRecord::Exhaustive => true,
+            CoverageRecord::Preemptions(bound) => settings.search == Search::Bounded && bound >= settings.preemptions,
+            CoverageRecord::Sampled(runs) => runs >= settings.runs_max,
+            CoverageRecord::Replayed | CoverageRecord::Partial => false,
+        };
+        if complete || !report.findings.is_empty() {
+            None
+        } else if self.interrupted {
+            Some("interrupted")
+        } else if report.runs >= settings.runs_max {
+            Some("runs")
+        } else {
+            Some("time")
+        }
+    }
+
+    fn coverage_name(&self) -> &'static str {
+        match self.report.coverage {
+            CoverageRecord::Exhaustive => "exhaustive",
+            CoverageRecord::Preemptions(_) => "bounded",
+            CoverageRecord::Sampled(_) => "sampled",
+            CoverageRecord::Replayed => "replayed",
+            CoverageRecord::Partial => "partial",
+        }
+    }
+
+    /// What was covered, exactly.
+    fn coverage(&self) -> String {
+        let settings = &self.settings;
+        let covered = match (self.report.coverage, settings.search) {
+            (CoverageRecord::Exhaustive, Search::Dpor | Search::Portfolio) => {
+                "exhaustive: one schedule of every class that differs only in the order of independent steps".to_owned()
+            }
+            (CoverageRecord::Exhaustive, Search::Dfs) => "exhaustive: every schedule".to_owned(),
+            (CoverageRecord::Exhaustive, _) => {
+                format!("exhaustive: every schedule; none has more than {}", preemptions(settings.preemptions))
+            }
+            (CoverageRecord::Preemptions(bound), _) => {
+                format!("bounded: every schedule with at most {}, and no more than that", preemptions(bound))
+            }
+            (CoverageRecord::Sampled(runs), Search::Pct) => format!(
+                "sampled: {} with random priorities (seed {}, depth {}), nothing is covered completely",
+                counted(runs, "run"),
+                settings.seed,
+                settings.depth
+            ),
+            (CoverageRecord::Sampled(runs), _) => format!(
+                "sampled: {} at random (seed {}), nothing is covered completely",
+                counted(runs, "run"),
+                settings.seed
+            ),
+            (CoverageRecord::Replayed, _) => "one schedule, replayed".to_owned(),
+            (CoverageRecord::Partial, _) => "partial: nothing is covered completely".to_owned(),
+        };
+        format!("{covered} (strategy {})", name_of(settings.search))
+    }
+
+    fn numbers(&self) -> String {
+        let report = &self.report;
+        let histories = match report.histories {
+            0 => String::new(),
+            histories => format!("{} distinct histories, ", count(histories)),
+        };
+        format!(
+            "{}, {} redundant, {}, {histories}{:.3} cpu s",
+            counted(report.runs, "run"),
+            count(report.redundant),
+            counted(report.points, "point"),
+            report.cpu_seconds
+        )
+    }
+
+    fn text(&self, time_max: Option<std::time::Duration>, names: &mut Names) -> String {
+        let test = clean(&self.report.test);
+        let (label, says) = match self.exit() {
+            Exit::Pass => (paint(PASS, "PASS"), "no violation in what was covered".to_owned()),
+            Exit::Violation => {
+                let kinds: Vec<&str> = self.report.findings.iter().map(|finding| finding.kind.name()).collect();
+                (paint(FAIL, "FAIL"), kinds.join(", "))
+            }
+            _ => (paint(UNKNOWN, "UNKNOWN"), "no violation so far, and that says nothing about the rest".to_owned()),
+        };
+        let mut text = format!("{label}  {test}: {says}\n");
+        for (finding, path) in self.report.findings.iter().zip(&self.paths) {
+            text += &format!("\n{}\n", found(finding, path, names));
+        }
+        if self.report.findings.is_empty() {
+            text += &paragraph(&self.coverage(), 2);
+            if let Some(limit) = self.limit() {
+                text += &paragraph(&self.limit_text(limit, time_max), 2);
+            }
+        }
+        text + &format!("  {}\n", paint(FAINT, self.numbers()))
+    }
+
+    fn limit_text(&self, limit: &str, time_max: Option<std::time::Duration>) -> String {
+        match (limit, time_max) {
+            ("runs", _) => format!("stopped after {}: --runs N allows more", counted(self.settings.runs_max, "run")),
+            ("time", Some(time)) => format!(
+                "stopped by the time limit, {} for all tests together: --time-max TIME allows more (none for no limit)",
+                show_time(time)
+            ),
+            ("interrupted", _) => "interrupted".to_owned(),
+            _ => "stopped before the end".to_owned(),
+        }
+    }
+}
+
+fn preemptions(bound: u32) -> String {
+    counted(u64::from(bound), "preemption")
+}
+
+/// A finding: what happened in a sentence, the interleaving, who waits for what, and how to see it again.
+pub fn found(finding: &Finding, path: &str, names: &mut Names) -> String {
+    let mut sentence = names.explain(&finding.message);
+    let waits = interleaving::waits(finding, names);
+    let stuck = sentence.starts_with("no thread can go on") && !waits.is_empty();
+    if stuck {
+        sentence = format!("no thread can go on: {}", waits.join("; "));
+    } else if finding.kind == FindingKind::Livelock {
+        let loops = interleaving::loops(finding, names);
+        sentence = [vec![sentence], loops].concat().join("; ");
+    } else if let Some(at) = finding.place.as_ref().and_then(|place| names.short_line(place))
+        && !sentence.contains(&at)
+    {
+        sentence = format!("{sentence} ({at})");
+    }
+    let who = if stuck { String::new() } else { format!(", thread T{}", finding.thread) };
+    let mut text = paragraph(&format!("Run {}{who}: {sentence}.", count(finding.run)), 2);
+    let table = interleaving::draw(finding, names);
+    if !table.is_empty() {
+        text += &format!("\n{table}");
+    }
+    text + &format!("\n  replay: selvedge replay {}\n", quoted(path))
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &str) -> String {
+    let plain = path.chars().all(|c| c.is_alphanumeric() || "/._-+,:@%".contains(c));
+    let path = clean(path);
+    if plain { path } else { format!("'{}'", path.replace('\'', "'\\''")) }
+}
+
+/// What "complete" is relative to.
+fn relative(settings: &Settings) -> String {
+    let spins = if settings.spins {
+        "a loop that only waits goes on when what it reads changes"
+    } else {
+        "loops that wait are treated like any other"
+    };
+    format!(
+        "Relative to: fair schedules of at most {} steps; sequentially consistent memory; {spins}; {} reuse of freed memory; \
+         code that was compiled here (libraries are not instrumented). docs/testing-c.md says what that leaves out.",
+        count(settings.steps_max),
+        format!("{:?}", settings.reuse).to_lowercase(),
+    )
+}
+
+impl Session<'_> {
+    fn exit(&self) -> Exit {
+        self.tests.iter().map(Tested::exit).fold(Exit::Pass, Exit::worst)
+    }
+
+    /// The report and the document.
+    pub fn entry(&self) -> Entry {
+        let mut names = Names::new(self.program);
+        let mut texts: Vec<String> = self.tests.iter().map(|test| test.text(self.time_max, &mut names)).collect();
+        if self.tests.iter().any(|test| test.report.findings.is_empty())
+            && let Some(test) = self.tests.first()
+        {
+            texts.push(paint(FAINT, paragraph(&relative(&test.settings), 0).trim_end()) + "\n");
+        }
+        let full = texts.join("\n");
+        let line = format!("{}: {}", clean(self.file), counted(self.tests.len() as u64, "test"));
+        Entry { exit: self.exit(), full, line, json: self.json(&mut names), certificate: None }
+    }
+
+    fn json(&self, names: &mut Names) -> String {
+        let tests: Vec<TestDocument> = self.tests.iter().map(|test| TestDocument::new(test, names)).collect();
+        let sum = |of: fn(&TestReport) -> u64| self.tests.iter().map(|test| of(&test.report)).sum();
+        // The weakest of all counts for the whole.
+        const STRENGTH: [&str; 5] = ["partial", "replayed", "sampled", "bounded", "exhaustive"];
+        let strength = |name: &str| STRENGTH.iter().position(|other| *other == name);
+        let coverage = self.tests.iter().map(Tested::coverage_name).min_by_key(|name| strength(name));
+        json::write(&Document {
+            file: self.file,
+            verdict: verdict_name(self.exit()),
+            criterion: CRITERION,
+            coverage: coverage.unwrap_or("partial"),
+            seconds: round(self.seconds),
+            version: json::VERSION,
+            compiler: self.cc,
+            strategy: self.tests.first().map_or("none", |test| name_of(test.settings.search)),
+            runs: sum(|report| report.runs),
+            redundant: sum(|report| report.redundant),
+            blocked: sum(|report| report.blocked),
+            points: sum(|report| report.points),
+            histories: sum(|report| report.histories),
+            cpu_seconds: round(self.tests.iter().map(|test| test.report.cpu_seconds).sum()),
+            findings: tests.iter().flat_map(|test| test.findings.clone()).collect(),
+            time_max: self.time_max.map(|time| time.as_secs_f64()),
+            tests,
+        })
+    }
+}
+
+fn verdict_name(exit: Exit) -> &'static str {
+    match exit {
+        Exit::Pass => "pass",
+        Exit::Violation => "fail",
+        _ => "unknown",
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    file: &'a str,
+    verdict: &'static str,
+    criterion: &'static str,
+    coverage: &'static str,
+    seconds: f64,
+    version: &'static str,
+    compiler: &'a str,
+    strategy: &'static str,
+    runs: u64,
+    redundant: u64,
+    blocked: u64,
+    points: u64,
+    histories: u64,
+    cpu_seconds: f64,
+    findings: Vec<Found>,
+    time_max: Option<f64>,
+    tests: Vec<TestDocument>,
+}
+
+#[derive(Serialize)]
+struct TestDocument {
+    test: String,
+    verdict: &'static str,
+    coverage: &'static str,
+    covered: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bound: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<&'static str>,
+    strategy: &'static str,
+    preemptions: u32,
+    depth: u32,
+    seed: u64,
+    steps_max: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs_max: Option<u64>,
+    runs: u64,
+    redundant: u64,
+    blocked: u64,
+    points: u64,
+    histories: u64,
+    cpu_seconds: f64,
+    findings: Vec<Found>,
+}
+
+/// A finding in JSON; the rest of it is in its file.
+#[derive(Clone, Serialize)]
+pub struct Found {
+    test: String,
+    kind: &'static str,
+    message: String,
+    path: String,
+}
+
+impl Found {
+    /// The finding in the file of that name.
+    pub fn new(finding: &Finding, path: &str, names: &mut Names) -> Self {
+        let message = names.explain(&finding.message);
+        Found { test: finding.test.clone(), kind: finding.kind.name(), message, path: path.to_owned() }
+    }
+}
+
+impl TestDocument {
+    fn new(test: &Tested, names: &mut Names) -> Self {
+        let (report, settings) = (&test.report, &test.settings);
+        let found = report.findings.iter().zip(&test.paths);
+        TestDocument {
+            test: report.test.clone(),
+            verdict: verdict_name(test.exit()),
+            coverage: test.coverage_name(),
+            covered: test.coverage(),
+            bound: report.bound,
+            limit: test.limit(),
+            strategy: name_of(settings.search),
+            preemptions: settings.preemptions,
+            depth: settings.depth,
+            seed: settings.seed,
+            steps_max: settings.steps_max,
+            runs_max: Some(settings.runs_max).filter(|&runs| runs != u64::MAX),
+            runs: report.runs,
+            redundant: report.redundant,
+            blocked: report.blocked,
+            points: report.points,
+            histories: report.histories,
+            cpu_seconds: round(report.cpu_seconds),
+            findings: found.map(|(finding, path)| Found::new(finding, path, names)).collect(),
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! `selvedge test` and `selvedge replay`: real programs, compiled by the system's compiler.
+
+use insta::assert_snapshot;
+
+use crate::*;
+
+/// Where the findings of one test go.
+fn findings(name: &str) -> String {
+    let directory = scratch(&format!("findings-{name}"));
+    let _ = std::fs::remove_dir_all(&directory);
+    directory.to_str().expect("the scratch directory has a plain name").to_owned()
+}
+
+/// Tests a program; its findings go to a directory named like the test.
+fn test(name: &str, args: &[&str]) -> Run {
+    let directory = findings(name);
+    selvedge(&[&["test", "--findings", &directory], args].concat())
+}
+
+/// The one finding file of a run.
+fn finding_of(name: &str) -> String {
+    let directory = scratch(&format!("findings-{name}"));
+    let mut entries = std::fs::read_dir(directory).expect("findings were written");
+    let path = entries.next().expect("there is a finding").expect("readable").path();
+    assert!(entries.next().is_none(), "there is only one");
+    path.to_str().expect("a plain name").to_owned()
+}
+
+const FAILING: &str = "corpus/programs/assertion/lost_update.c";
+const PASSING: &str = "corpus/programs/pass/treiber.c";
+
+#[test]
+fn a_pass_states_what_was_covered() {
+    let run = test("pass", &[PASSING]).expect(0);
+    assert!(run.stdout.starts_with("PASS  treiber: "), "{}", run.stdout);
+    let words: String = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for says in ["exhaustive: ", "at most 20,000 steps", "sequentially consistent memory", "0 redundant", "cpu s"] {
+        assert!(words.contains(says), "{says}: {}", run.stdout);
+    }
+    assert!(!scratch("findings-pass").exists(), "nothing was found, nothing is written");
+}
+
+#[test]
+fn what_is_sampled_or_bounded_does_not_read_as_complete() {
+    let run = test("sampled", &[PASSING, "--strategy", "random", "--runs", "50", "--seed", "7"]).expect(0);
+    assert!(run.stdout.contains("sampled: 50 runs at random (seed 7)"), "{}", run.stdout);
+    assert!(!run.stdout.contains("exhaustive"), "{}", run.stdout);
+    let run = test("pct", &[PASSING, "--strategy", "pct", "--json"]).expect(0);
+    let document = run.json();
+    assert_eq!(document["coverage"], "sampled");
+    assert_eq!(document["tests"][0]["runs"], 10_000);
+    assert_eq!(document["tests"][0]["runs_max"], 10_000);
+    let run = test("bounded", &[PASSING, "--strategy", "bounded", "--preemptions", "1"]).expect(0);
+    assert!(run.stdout.contains("bounded: every schedule with at most 1 preemption,"), "{}", run.stdout);
+    assert!(!run.stdout.contains("exhaustive"), "{}", run.stdout);
+}
+
+#[test]
+fn a_limit_before_the_end_is_unknown() {
+    let run = test("runs", &[PASSING, "--strategy", "dpor", "--runs", "3"]).expect(3);
+    assert!(run.stdout.starts_with("UNKNOWN  treiber: "), "{}", run.stdout);
+    assert!(run.stdout.contains("stopped after 3 runs: --runs N allows more"), "{}", run.stdout);
+    let document = test("time", &[PASSING, "--strategy", "dfs", "--time-max", "1ms", "--json"]).expect(3).json();
+    assert_eq!(document["verdict"], "unknown");
+    assert_eq!(document["coverage"], "partial");
+    assert_eq!(document["tests"][0]["limit"], "time");
+}
+
+#[test]
+fn an_interrupt_ends_in_unknown_with_what_is_known() {
+    use std::os::unix::process::CommandExt;
+    let directory = findings("interrupt");
+    let two = file(
+        "endless.c",
+        b"#include <pthread.h>\n#include <selvedge.h>\n#include <stdatomic.h>\n#include <stddef.h>\n\
+          static atomic_int x;\n\
+          static void *add(void *a) { for (int i = 0; i < 40; i++) atomic_fetch_add(&x, 1); return a; }\n\
+          SELVEDGE_TEST(quick) { atomic_fetch_add(&x, 1); }\n\
+          SELVEDGE_TEST(endless) {\n  pthread_t a, b;\n  pthread_create(&a, NULL, add, NULL);\n\
+          pthread_create(&b, NULL, add, NULL);\n  pthread_join(a, NULL);\n  pthread_join(b, NULL);\n}\n",
+    );
+    let mut command = command(&["test", &two, "--strategy", "dfs", "--time-max", "none", "--findings", &directory]);
+    // A group of its own, as a shell gives it: Ctrl-C reaches the program under test as well.
+    command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    let kill = format!("kill -INT -{}", child.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    let run = Run::new(child.wait_with_output().unwrap()).expect(3);
+    assert!(run.stdout.starts_with("PASS  quick: "), "{}\n{}", run.stdout, run.stderr);
+    assert!(run.stdout.contains("\nUNKNOWN  endless: "), "{}", run.stdout);
+    assert!(run.stdout.contains("\n  interrupted\n"), "{}", run.stdout);
+}
+
+#[test]
+fn the_document_has_what_is_promised() {
+    let run = test("document", &[FAILING, "--json", "--strategy", "dpor"]).expect(1);
+    assert!(run.stderr.starts_with("FAIL"), "the report goes to standard error: {}", run.stderr);
+    let document = run.json();
+    for (field, value) in
+        [("verdict", "fail"), ("criterion", "assertions"), ("strategy", "dpor"), ("file", FAILING), ("compiler", "gcc")]
+    {
+        assert_eq!(document[field], value, "{field}");
+    }
+    assert_eq!(document["version"], env!("CARGO_PKG_VERSION"));
+    for field in ["seconds", "cpu_seconds", "runs", "redundant", "blocked", "points", "histories"] {
+        assert!(document[field].as_f64().is_some_and(|number| number >= 0.0), "{field}");
+    }
+    assert!(document["coverage"].is_string());
+    let found = &document["findings"][0];
+    assert_eq!(found["kind"], "assertion");
+    assert_eq!(found["path"], finding_of("document"));
+    assert!(found["message"].as_str().unwrap().contains("atomic_load(&counter) == 2"));
+    assert_eq!(document["tests"][0]["findings"][0], *found);
+}
+
+#[test]
+fn a_failed_assertion_has_its_interleaving() {
+    let run = test("assertion", &[FAILING]).expect(1);
+    let reads =
+        run.stdout.lines().filter(|line| line.contains("lost_update.c:12") && line.ends_with("read counter → 0"));
+    assert_eq!(reads.count(), 2, "{}", run.stdout);
+    assert!(run.stdout.contains("✗ assertion fails"), "{}", run.stdout);
+    assert!(run.stdout.contains(&format!("replay: selvedge replay {}", finding_of("assertion"))), "{}", run.stdout);
+}
+
+#[test]
+fn a_deadlock_says_who_waits_for_what() {
+    let run = test("deadlock", &["corpus/programs/deadlock/two_locks.c"]).expect(1);
+    for line in run.stdout.lines().filter(|line| !line.contains("replay:")) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    insta::with_settings!({filters => vec![
+        (r"replay \S*/findings-deadlock/(\S+)-[0-9a-f]{8}\.json", "replay FINDINGS/$1-HASH.json"),
+        (r"[0-9.]+ cpu s", "TIME cpu s"),
+    ]}, { assert_snapshot!(run.stdout) });
+}
+
+#[test]
+fn a_data_race_names_both_lines() {
+    let run = test("race", &["corpus/programs/data-race/counter.c"]).expect(1);
+    assert!(run.stdout.contains("data race on 4 bytes at counter"), "{}", run.stdout);
+    assert_eq!(run.stdout.matches("counter.c:12").count(), 3, "{}", run.stdout);
+    assert!(run.stdout.contains("✗ data race"), "{}", run.stdout);
+}
+
+#[test]
+fn every_kind_of_finding_is_reported_within_the_width_and_replays() {
+    for (number, path) in [
+        "livelock/busy.c",
+        "livelock/nobody_sets_it.c",
+        "lost-wakeup/condition_without_lock.c",
+        "crash/null.c",
+        "use-after-free/treiber_aba_malloc.c",
+        "leaked-thread/outlives.c",
+        "assertion/michael_scott_tail.c",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let name = format!("kinds-{number}");
+        let run = test(&name, &[&format!("corpus/programs/{path}")]).expect(1);
+        let (kind, _) = path.split_once('/').unwrap();
+        assert!(run.stdout.lines().next().unwrap().ends_with(&format!(": {kind}")), "{}", run.stdout);
+        for line in run.stdout.lines().filter(|line| !line.contains("replay:")) {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        let again = selvedge(&["replay", &finding_of(&name)]).expect(1);
+        assert!(again.stdout.contains("the same violation again"), "{}", again.stdout);
+    }
+    let run = test("loop", &["corpus/programs/livelock/busy.c"]).expect(1);
+    assert!(run.stdout.contains("T2 goes round busy.c:11, busy.c:12"), "the loop is named: {}", run.stdout);
+}
+
+#[test]
+fn a_finding_replays_from_anywhere() {
+    test("replay", &[FAILING]).expect(1);
+    let finding = finding_of("replay");
+    let output = command(&["replay", "--json", &finding]).current_dir(env!("CARGO_TARGET_TMPDIR")).output().unwrap();
+    let document = Run::new(output).expect(1).json();
+    assert_eq!((&document["same"], &document["verdict"]), (&true.into(), &"fail".into()));
+    assert_eq!(document["coverage"], "replayed");
+    assert_eq!(document["findings"][0]["kind"], "assertion");
+}
+
+#[test]
+fn a_finding_of_another_build_says_so() {
+    let program = std::fs::read(root().join(FAILING)).unwrap();
+    let source = file("changing.c", &program);
+    test("changed", &[&source]).expect(1);
+    let finding = finding_of("changed");
+    selvedge(&["replay", &finding]).expect(1);
+    std::fs::write(&source, [b"\n", &program[..]].concat()).unwrap();
+    let run = selvedge(&["replay", &finding]).expect(2);
+    assert!(run.stderr.contains("made by another build: the sources"), "{}", run.stderr);
+    std::fs::remove_file(&source).unwrap();
+    let run = selvedge(&["replay", &finding]).expect(2);
+    assert!(run.stderr.contains("no such file"), "{}", run.stderr);
+
+    test("tampered", &[FAILING]).expect(1);
+    let text = std::fs::read_to_string(finding_of("tampered")).unwrap();
+    let version = concat!("\"tool\":\"", env!("CARGO_PKG_VERSION"), "\"");
+    for (from, to, says) in [
+        (version, "\"tool\":\"0.0.1\"", "made by selvedge 0.0.1"),
+        ("\"version\":1", "\"version\":2", "expected a finding of version 1, found version 2"),
+        ("\"format\":\"selvedge-finding\"", "\"format\":\"x\"", "expected a file of format"),
+        ("\"build\":", "\"built\":", "does not say how its program was built"),
+        ("\"program\":\"", "\"program\":\"0", "made by another build"),
+        ("\"schedule\":\"", "\"schedule\":\"x ", "expected a thread number"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let path = file("tampered.json", text.replacen(from, to, 1).as_bytes());
+        let run = selvedge(&["replay", &path]).expect(2);
+        assert!(run.stderr.contains(says), "{says}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_schedule_that_does_something_else_is_no_violation() {
+    test("other-schedule", &[FAILING]).expect(1);
+    let text = std::fs::read_to_string(finding_of("other-schedule")).unwrap();
+    let (before, after) = text.split_once("\"schedule\":\"").unwrap();
+    let (_, after) = after.split_once('"').unwrap();
+    // One thread after the other: nothing is lost.
+    let path = file("other-schedule.json", format!("{before}\"schedule\":\"0*2 1*2 2*2 0*3\"{after}").as_bytes());
+    let run = selvedge(&["replay", &path]).expect(3);
+    assert!(run.stdout.starts_with("UNKNOWN  lost_update: "), "{}", run.stdout);
+    let words: String = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("Now there was no violation."), "{}", run.stdout);
+}
+
+#[test]
+fn what_is_no_finding_is_wrong_input() {
+    for (name, content) in [("empty.json", &b""[..]), ("not-json.json", b"schedule"), ("binary.json", b"\xff\xfe")] {
+        let path = file(name, content);
+        let run = selvedge(&["replay", &path]).expect(2);
+        assert!(run.stderr.contains("expected a finding"), "{}", run.stderr);
+    }
+    selvedge(&["replay", "no/such.json"]).expect(2);
+    let document = selvedge(&["replay", "--json", "no/such.json"]).expect(2).json();
+    assert_eq!(document["error"]["reason"], "no such file");
+}
+
+#[test]
+fn a_compile_error_is_shown_as_the_compiler_printed_it() {
+    let path = file("wrong.c", b"#include <selvedge.h>\nSELVEDGE_TEST(t) {\n\tint x = y;\n}\n");
+    let run = test("wrong", &[&path]).expect(2);
+    assert!(run.stderr.contains("the compiler refused the test:\n"), "{}", run.stderr);
+    assert!(run.stderr.lines().any(|line| line.starts_with(&format!("{path}:3:"))), "{}", run.stderr);
+    assert_eq!(run.stdout, "");
+    let document = test("wrong-json", &[&path, "--json"]).expect(2).json();
+    assert!(document["error"]["reason"].as_str().unwrap().contains("wrong.c:3:"), "{document}");
+    assert!(document.get("verdict").is_none());
+}
+
+#[test]
+fn what_cannot_be_tested_is_told() {
+    let without = file("without.c", b"int add(int a, int b) { return a + b; }\n");
+    let rust = file("test.rs", b"fn main() {}\n");
+    for (args, says) in [
+        (vec![FAILING, "--cc", "no-such-compiler"], "the compiler `no-such-compiler` could not be started"),
+        (vec![without.as_str()], "expected a test, found neither SELVEDGE_TEST nor main"),
+        (vec![rust.as_str()], "says neither C nor C++"),
+        (vec!["no/such.c"], "error: no/such.c: no such file"),
+        (vec!["corpus"], "error: corpus: this is a directory"),
+        (vec![FAILING, "--test", "other"], "there is no test `other`"),
+        (vec![FAILING, "--", "-DNO_SUCH", "--no-such-flag"], "--no-such-flag"),
+    ] {
+        let run = test("untestable", &args).expect(2);
+        assert!(run.stderr.contains(says), "{args:?}: {}", run.stderr);
+        assert_eq!(run.stdout, "", "{args:?}");
+    }
+}
+
+#[test]
+fn a_missing_runtime_is_told_with_what_to_do() {
+    let output =
+        command(&["test", FAILING]).env("SELVEDGE_RUNTIME", "/no/such/libselvedge_runtime.so").output().unwrap();
+    let run = Run::new(output).expect(2);
+    assert!(run.stderr.contains("looked for at `/no/such/libselvedge_runtime.so`"), "{}", run.stderr);
+    assert!(run.stderr.contains("cargo build --release"), "{}", run.stderr);
+}
+
+#[test]
+fn findings_that_cannot_be_written_are_an_error() {
+    let run = selvedge(&["test", FAILING, "--findings", "README.md/findings"]).expect(2);
+    assert!(run.stderr.contains("cannot write the finding"), "{}", run.stderr);
+}
+
+#[test]
+fn several_tests_and_files_and_flags() {
+    let one = file(
+        "one.c",
+        b"#include <assert.h>\n#include <selvedge.h>\nint add(int, int);\n\
+          SELVEDGE_TEST(right) { assert(add(1, 2) == SUM); }\nSELVEDGE_TEST(wrong) { assert(add(1, 2) == 4); }\n",
+    );
+    let two = file("two.cc", b"extern \"C\" int add(int a, int b) { return a + b; }\n");
+    let args = [one.as_str(), &two, "--json", "--", "-DSUM=3"];
+    let document = test("several", &args).expect(1).json();
+    let verdicts: Vec<(&str, &str)> = document["tests"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|test| (test["test"].as_str().unwrap(), test["verdict"].as_str().unwrap()))
+        .collect();
+    assert_eq!(verdicts, [("right", "pass"), ("wrong", "fail")]);
+    let run = test("several-one", &[&one, &two, "--test", "right", "--", "-DSUM=3"]).expect(0);
+    assert!(!run.stdout.contains("wrong"), "{}", run.stdout);
+}
+
+#[test]
+fn a_program_with_a_main_is_tested_through_it() {
+    let path = file("main.c", b"int main(void) { return 3; }\n");
+    let run = test("main", &[&path]).expect(1);
+    assert!(run.stdout.contains("main returned 3"), "{}", run.stdout);
+}
+
+#[test]
+fn clang_gives_the_same_verdicts() {
+    if std::process::Command::new("clang").arg("--version").output().is_err() {
+        eprintln!("skipped: clang is not installed");
+        return;
+    }
+    test("clang", &[FAILING, "--cc", "clang"]).expect(1);
+    selvedge(&["replay", &finding_of("clang")]).expect(1);
+    test("clang-pass", &[PASSING, "--cc", "clang"]).expect(0);
+}
+
+/// The runtime's symbols take the place of libc's: the tool itself must never have them.
+#[test]
+fn the_runtime_is_not_linked_into_the_tool() {
+    let binary = std::fs::read(env!("CARGO_BIN_EXE_selvedge")).unwrap();
+    for symbol in ["__tsan_atomic32_load", "__tsan_func_entry", "selvedge_register\0"] {
+        let found = binary.windows(symbol.len()).any(|window| window == symbol.as_bytes());
+        assert!(!found, "{symbol}");
+    }
+}
+
+#[test]
+fn the_page_for_c_users_shows_what_the_tool_prints() {
+    let page = std::fs::read_to_string(root().join("docs/testing-c.md")).unwrap();
+    for (path, code) in [("examples/c/account.c", 1), ("examples/c/account_fixed.c", 0)] {
+        let source = std::fs::read_to_string(root().join(path)).unwrap();
+        assert!(page.contains(&format!("selvedge test {path}\n")), "the command for {path} is on the page");
+        for line in source.lines() {
+            let is_shown = page.lines().any(|shown| shown == line);
+            assert!(is_shown || path.ends_with("fixed.c") && line.starts_with("/*"), "not on the page: {line}");
+        }
+        let run = test("page", &[path]).expect(code);
+        let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+        if code == 1 {
+            for line in run.stdout.lines().take_while(|line| !line.contains("replay:")) {
+                assert!(readme.lines().any(|shown| shown == line), "not in the README: {line}");
+            }
+        }
+        // Times and the names of findings differ from run to run.
+        for line in run.stdout.lines().filter(|line| !line.contains(" cpu s") && !line.contains("replay:")) {
+            assert!(page.lines().any(|shown| shown == line), "not on the page: {line}\n{}", run.stdout);
+        }
+    }
+}
