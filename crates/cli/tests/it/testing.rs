@@ -66,20 +66,42 @@ fn a_limit_before_the_end_is_unknown() {
     assert_eq!(document["tests"][0]["limit"], "time");
 }
 
-#[test]
-fn an_interrupt_ends_in_unknown_with_what_is_known() {
-    use std::os::unix::process::CommandExt;
-    let directory = findings("interrupt");
-    let two = file(
-        "endless.c",
+/// A quick test, and one with more schedules than anybody can run.
+fn endless(name: &str) -> String {
+    file(
+        name,
         b"#include <pthread.h>\n#include <selvedge.h>\n#include <stdatomic.h>\n#include <stddef.h>\n\
           static atomic_int x;\n\
           static void *add(void *a) { for (int i = 0; i < 40; i++) atomic_fetch_add(&x, 1); return a; }\n\
           SELVEDGE_TEST(quick) { atomic_fetch_add(&x, 1); }\n\
           SELVEDGE_TEST(endless) {\n  pthread_t a, b;\n  pthread_create(&a, NULL, add, NULL);\n\
           pthread_create(&b, NULL, add, NULL);\n  pthread_join(a, NULL);\n  pthread_join(b, NULL);\n}\n",
-    );
-    let mut command = command(&["test", &two, "--strategy", "dfs", "--time-max", "none", "--findings", &directory]);
+    )
+}
+
+#[test]
+fn a_portfolio_that_runs_out_of_time_passes_with_its_bound() {
+    let run = test("portfolio", &[&endless("portfolio.c"), "--time-max", "5s"]).expect(0);
+    let words: String = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let covered = "PASS endless: no violation in what was covered bounded: every schedule with at most 2 preemptions, and no more \
+                   than that (strategy portfolio) stopped by the time limit, 5 s for all tests together";
+    assert!(words.contains(covered), "{}", run.stdout);
+}
+
+#[test]
+fn an_interrupt_ends_in_unknown_with_what_is_known() {
+    use std::os::unix::process::CommandExt;
+    let directory = findings("interrupt");
+    let mut command = command(&[
+        "test",
+        &endless("interrupt.c"),
+        "--strategy",
+        "dfs",
+        "--time-max",
+        "none",
+        "--findings",
+        &directory,
+    ]);
     // A group of its own, as a shell gives it: Ctrl-C reaches the program under test as well.
     command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
