@@ -252,9 +252,10 @@ fn explore(settings: &Settings, budget: &Budget, progress: &Progress) -> Result<
     let name = settings.recipe.name();
     let built = settings.recipe.build(&settings.places, &settings.temporary)?;
     let names = list(settings, &built)?;
-    progress.enter(Phase::Testing);
     let mut tests = Vec::new();
     for (number, test) in names.iter().enumerate() {
+        progress.begin(1, &format!("[{}/{}] {}", number + 1, names.len(), clean(test)));
+        progress.enter(Phase::Testing);
         let share = settings.time_max.map(|time| {
             let left = time.saturating_sub(settings.started.elapsed()).as_secs_f64();
             left / (names.len() - number) as f64

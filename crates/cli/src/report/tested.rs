@@ -139,6 +139,7 @@ impl Tested {
         let report = &self.report;
         let histories = match report.histories {
             0 => String::new(),
+            1 => "1 distinct history, ".to_owned(),
             histories => format!("{} distinct histories, ", count(histories)),
         };
         format!(

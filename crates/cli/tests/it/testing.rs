@@ -137,6 +137,19 @@ fn the_document_has_what_is_promised() {
 }
 
 #[test]
+fn histories_of_marked_operations_are_counted() {
+    let path = "crates/runtime/tests/programs/operations.c";
+    let counts = |strategy: &str| -> Vec<u64> {
+        let document =
+            test(&format!("histories-{strategy}"), &[path, "--json", "--strategy", strategy]).expect(0).json();
+        document["tests"].as_array().unwrap().iter().map(|test| test["histories"].as_u64().unwrap()).collect()
+    };
+    let all = counts("dfs");
+    assert!(all.len() == 2 && all.iter().all(|&count| count > 3), "{all:?}");
+    assert_eq!(counts("dpor"), all);
+}
+
+#[test]
 fn a_failed_assertion_has_its_interleaving() {
     let run = test("assertion", &[FAILING]).expect(1);
     let reads =
