@@ -91,27 +91,32 @@ fn a_portfolio_that_runs_out_of_time_passes_with_its_bound() {
 #[test]
 fn an_interrupt_ends_in_unknown_with_what_is_known() {
     use std::os::unix::process::CommandExt;
-    let directory = findings("interrupt");
-    let mut command = command(&[
-        "test",
-        &endless("interrupt.c"),
-        "--strategy",
-        "dfs",
-        "--time-max",
-        "none",
-        "--findings",
-        &directory,
-    ]);
-    // A group of its own, as a shell gives it: Ctrl-C reaches the program under test as well.
-    command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(3));
-    let kill = format!("kill -INT -{}", child.id());
-    assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
-    let run = Run::new(child.wait_with_output().unwrap()).expect(3);
-    assert!(run.stdout.starts_with("PASS  quick: "), "{}\n{}", run.stdout, run.stderr);
-    assert!(run.stdout.contains("\nUNKNOWN  endless: "), "{}", run.stdout);
-    assert!(run.stdout.contains("\n  interrupted\n"), "{}", run.stdout);
+    let path = endless("interrupt.c");
+    // A terminal signals the whole group, the program under test included; others signal the tool alone.
+    for target in ["-", ""] {
+        let directory = findings("interrupt");
+        let mut command =
+            command(&["test", &path, "--strategy", "dfs", "--time-max", "none", "--findings", &directory]);
+        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        let id = child.id();
+        std::thread::sleep(std::time::Duration::from_secs(3));
+        assert!(is_running(&format!("selvedge-{id}-")), "the program runs");
+        let kill = format!("kill -INT {target}{id}");
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        let run = Run::new(child.wait_with_output().unwrap()).expect(3);
+        assert!(run.stdout.starts_with("PASS  quick: "), "{}\n{}", run.stdout, run.stderr);
+        assert!(run.stdout.contains("\nUNKNOWN  endless: "), "{}", run.stdout);
+        assert!(run.stdout.contains("\n  interrupted\n"), "{}", run.stdout);
+        assert!(!is_running(&format!("selvedge-{id}-")), "the program has ended too");
+    }
+}
+
+/// Whether a process runs whose command line has that in it.
+fn is_running(words: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    lines.any(|line| String::from_utf8_lossy(&line).contains(words))
 }
 
 #[test]
