@@ -6,6 +6,7 @@
 
 mod command;
 mod exit;
+mod guard;
 mod library;
 mod limits;
 mod memory;

@@ -127,6 +127,9 @@ fn replay(settings: &Settings, progress: &Progress) -> Result<Entry, Trouble> {
     let search = driver::Settings {
         replay: Some(finding.schedule.clone()),
         test: Some(finding.test.clone()),
+        // The limits of the search are no limits of this one run.
+        time_max: None,
+        runs_max: u64::MAX,
         ..finding.settings.clone()
     };
     let session = driver::run(&built.program, &search, &built.directory);

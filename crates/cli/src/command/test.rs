@@ -23,7 +23,7 @@ use crate::report::text::clean;
 use crate::report::{self, Entry, json};
 use crate::trouble::Trouble;
 use crate::watch::{self, Ended};
-use crate::{memory, quantity};
+use crate::{guard, memory, quantity};
 
 /// How many runs `random` and `pct` make when nothing is said: they have no end of their own.
 const RUNS_SAMPLED: u64 = 10_000;
@@ -252,9 +252,10 @@ fn explore(settings: &Settings, budget: &Budget, progress: &Progress) -> Result<
     let name = settings.recipe.name();
     let built = settings.recipe.build(&settings.places, &settings.temporary)?;
     let names = list(settings, &built)?;
-    progress.enter(Phase::Testing);
     let mut tests = Vec::new();
     for (number, test) in names.iter().enumerate() {
+        progress.begin(1, &format!("[{}/{}] {}", number + 1, names.len(), clean(test)));
+        progress.enter(Phase::Testing);
         let share = settings.time_max.map(|time| {
             let left = time.saturating_sub(settings.started.elapsed()).as_secs_f64();
             left / (names.len() - number) as f64
@@ -307,16 +308,19 @@ fn list(settings: &Settings, built: &Built) -> Result<Vec<String>, Trouble> {
 
 fn run_test(built: &Built, search: driver::Settings, test: &str, budget: &Budget) -> Result<Tested, String> {
     let interrupted = || budget.reached() == Some(Limit::Interrupted);
-    let outcome = if interrupted() { None } else { Some(driver::run(&built.program, &search, &built.directory)) };
-    let report = match outcome {
-        Some(Ok(session)) => match (session.report.error, session.report.tests.into_iter().next()) {
-            (None, Some(report)) => report,
-            (error, _) => return Err(error.unwrap_or_else(|| format!("the test `{test}` is gone"))),
-        },
-        // Ctrl-C reaches the program under test too.
-        Some(Err(RunError::NoReport { .. })) if interrupted() => nothing(test),
-        None => nothing(test),
-        Some(Err(error)) => return Err(error.to_string()),
+    let report = if interrupted() {
+        nothing(test)
+    } else {
+        let work = || driver::run(&built.program, &search, &built.directory);
+        match guard::run(search.time_max, budget, work) {
+            (Ok(session), _) => match (session.report.error, session.report.tests.into_iter().next()) {
+                (None, Some(report)) => report,
+                (error, _) => return Err(error.unwrap_or_else(|| format!("the test `{test}` is gone"))),
+            },
+            // Ctrl-C may also have reached the program before us.
+            (Err(RunError::NoReport { .. }), ended) if ended || interrupted() => nothing(test),
+            (Err(error), _) => return Err(error.to_string()),
+        }
     };
     Ok(Tested { report, settings: search, interrupted: interrupted(), paths: vec![] })
 }

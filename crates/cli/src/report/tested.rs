@@ -139,6 +139,7 @@ impl Tested {
         let report = &self.report;
         let histories = match report.histories {
             0 => String::new(),
+            1 => "1 distinct history, ".to_owned(),
             histories => format!("{} distinct histories, ", count(histories)),
         };
         format!(
@@ -381,5 +382,59 @@ impl TestDocument {
             cpu_seconds: round(report.cpu_seconds),
             findings: found.map(|(finding, path)| Found::new(finding, path, names)).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tested(search: Search, coverage: CoverageRecord, runs: u64, runs_max: u64) -> Tested {
+        let report = TestReport {
+            test: "t".into(),
+            runs,
+            redundant: 0,
+            blocked: 0,
+            truncated: 0,
+            points: 0,
+            cpu_seconds: 0.0,
+            coverage,
+            bound: None,
+            histories: 0,
+            history_texts: vec![],
+            findings: vec![],
+        };
+        let settings = Settings { search, runs_max, ..Settings::default() };
+        Tested { report, settings, interrupted: false, paths: vec![] }
+    }
+
+    #[test]
+    fn a_pass_is_what_was_asked_for_and_nothing_less() {
+        use CoverageRecord::{Exhaustive, Partial, Preemptions, Replayed, Sampled};
+        let all = u64::MAX;
+        for (search, coverage, runs, runs_max, exit, limit) in [
+            (Search::Dpor, Exhaustive, 9, all, Exit::Pass, None),
+            (Search::Dpor, Partial, 9, all, Exit::Unknown, Some("time")),
+            (Search::Dpor, Partial, 9, 9, Exit::Unknown, Some("runs")),
+            (Search::Bounded, Preemptions(2), 9, all, Exit::Pass, None),
+            (Search::Bounded, Preemptions(1), 9, all, Exit::Unknown, Some("time")),
+            (Search::Portfolio, Preemptions(2), 9, all, Exit::Pass, Some("time")),
+            (Search::Portfolio, Preemptions(1), 9, all, Exit::Unknown, Some("time")),
+            (Search::Random, Sampled(9), 9, 9, Exit::Pass, None),
+            (Search::Random, Sampled(8), 8, 9, Exit::Unknown, Some("time")),
+            (Search::Dfs, Replayed, 1, all, Exit::Unknown, Some("time")),
+        ] {
+            let tested = tested(search, coverage, runs, runs_max);
+            assert_eq!((tested.exit(), tested.limit()), (exit, limit), "{search:?} {coverage:?}");
+            let text = tested.text(None, &mut Names::new("no/such/program"));
+            assert_eq!(text.contains("exhaustive"), coverage == Exhaustive, "{text}");
+            assert!(!text.contains("verified"), "{text}");
+        }
+    }
+
+    #[test]
+    fn paths_are_quoted_for_a_shell() {
+        assert_eq!(quoted("a/b-c.json"), "a/b-c.json");
+        assert_eq!(quoted("a b/it's.json"), "'a b/it'\\''s.json'");
     }
 }

@@ -66,30 +66,57 @@ fn a_limit_before_the_end_is_unknown() {
     assert_eq!(document["tests"][0]["limit"], "time");
 }
 
-#[test]
-fn an_interrupt_ends_in_unknown_with_what_is_known() {
-    use std::os::unix::process::CommandExt;
-    let directory = findings("interrupt");
-    let two = file(
-        "endless.c",
+/// A quick test, and one with more schedules than anybody can run.
+fn endless(name: &str) -> String {
+    file(
+        name,
         b"#include <pthread.h>\n#include <selvedge.h>\n#include <stdatomic.h>\n#include <stddef.h>\n\
           static atomic_int x;\n\
           static void *add(void *a) { for (int i = 0; i < 40; i++) atomic_fetch_add(&x, 1); return a; }\n\
           SELVEDGE_TEST(quick) { atomic_fetch_add(&x, 1); }\n\
           SELVEDGE_TEST(endless) {\n  pthread_t a, b;\n  pthread_create(&a, NULL, add, NULL);\n\
           pthread_create(&b, NULL, add, NULL);\n  pthread_join(a, NULL);\n  pthread_join(b, NULL);\n}\n",
-    );
-    let mut command = command(&["test", &two, "--strategy", "dfs", "--time-max", "none", "--findings", &directory]);
-    // A group of its own, as a shell gives it: Ctrl-C reaches the program under test as well.
-    command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(3));
-    let kill = format!("kill -INT -{}", child.id());
-    assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
-    let run = Run::new(child.wait_with_output().unwrap()).expect(3);
-    assert!(run.stdout.starts_with("PASS  quick: "), "{}\n{}", run.stdout, run.stderr);
-    assert!(run.stdout.contains("\nUNKNOWN  endless: "), "{}", run.stdout);
-    assert!(run.stdout.contains("\n  interrupted\n"), "{}", run.stdout);
+    )
+}
+
+#[test]
+fn a_portfolio_that_runs_out_of_time_passes_with_its_bound() {
+    let run = test("portfolio", &[&endless("portfolio.c"), "--time-max", "5s"]).expect(0);
+    let words: String = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let covered = "PASS endless: no violation in what was covered bounded: every schedule with at most 2 preemptions, and no more \
+                   than that (strategy portfolio) stopped by the time limit, 5 s for all tests together";
+    assert!(words.contains(covered), "{}", run.stdout);
+}
+
+#[test]
+fn an_interrupt_ends_in_unknown_with_what_is_known() {
+    use std::os::unix::process::CommandExt;
+    let path = endless("interrupt.c");
+    // A terminal signals the whole group, the program under test included; others signal the tool alone.
+    for target in ["-", ""] {
+        let directory = findings("interrupt");
+        let mut command =
+            command(&["test", &path, "--strategy", "dfs", "--time-max", "none", "--findings", &directory]);
+        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        let id = child.id();
+        std::thread::sleep(std::time::Duration::from_secs(3));
+        assert!(is_running(&format!("selvedge-{id}-")), "the program runs");
+        let kill = format!("kill -INT {target}{id}");
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        let run = Run::new(child.wait_with_output().unwrap()).expect(3);
+        assert!(run.stdout.starts_with("PASS  quick: "), "{}\n{}", run.stdout, run.stderr);
+        assert!(run.stdout.contains("\nUNKNOWN  endless: "), "{}", run.stdout);
+        assert!(run.stdout.contains("\n  interrupted\n"), "{}", run.stdout);
+        assert!(!is_running(&format!("selvedge-{id}-")), "the program has ended too");
+    }
+}
+
+/// Whether a process runs whose command line has that in it.
+fn is_running(words: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    lines.any(|line| String::from_utf8_lossy(&line).contains(words))
 }
 
 #[test]
@@ -112,6 +139,19 @@ fn the_document_has_what_is_promised() {
     assert_eq!(found["path"], finding_of("document"));
     assert!(found["message"].as_str().unwrap().contains("atomic_load(&counter) == 2"));
     assert_eq!(document["tests"][0]["findings"][0], *found);
+}
+
+#[test]
+fn histories_of_marked_operations_are_counted() {
+    let path = "crates/runtime/tests/programs/operations.c";
+    let counts = |strategy: &str| -> Vec<u64> {
+        let document =
+            test(&format!("histories-{strategy}"), &[path, "--json", "--strategy", strategy]).expect(0).json();
+        document["tests"].as_array().unwrap().iter().map(|test| test["histories"].as_u64().unwrap()).collect()
+    };
+    let all = counts("dfs");
+    assert!(all.len() == 2 && all.iter().all(|&count| count > 3), "{all:?}");
+    assert_eq!(counts("dpor"), all);
 }
 
 #[test]
