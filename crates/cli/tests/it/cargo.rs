@@ -92,6 +92,12 @@ fn the_example_of_the_page() {
     assert!(line.starts_with("PASS  ") && line.ends_with(", exhaustive"), "{line}");
     assert!(!one.stdout.contains("a_count_is_lost"), "{}", one.stdout);
 
+    // Optimisation at link time would need the bitcode that is not instrumented.
+    let lto = std::fs::read_to_string(manifest).expect("the manifest") + "\n[profile.release]\nlto = true\n";
+    std::fs::write(manifest, lto).expect("writable");
+    let optimised = run(cargo_selvedge(&project, &["--release", "--test", "counter", "lost"])).expect(1);
+    assert!(line_of(&optimised, "a_count_is_lost").starts_with("FAIL  "), "{}", optimised.stdout);
+
     let cut = run(cargo_selvedge(&project, &["--runs", "1", "--test", "counter", "every_count"])).expect(3);
     let line = line_of(&cut, "every_count_counts");
     assert!(line.starts_with("UNKNOWN  ") && line.contains(": 1 run, "), "{line}");
@@ -126,6 +132,8 @@ fn what_is_missing_is_told() {
     }
     let target = run(cargo_selvedge(root(), &["--target", "x86_64-unknown-linux-musl"])).expect(2);
     assert!(target.stderr.contains("controlled on x86_64-unknown-linux-gnu only"), "{}", target.stderr);
+    let threads = run(cargo_selvedge(root(), &["--", "--test-threads=2"])).expect(2);
+    assert!(threads.stderr.contains("--test-threads can only be 1"), "{}", threads.stderr);
     let usage = run(cargo_selvedge(root(), &["--strategy", "guess"])).expect(2);
     assert!(usage.stderr.contains("portfolio"), "{}", usage.stderr);
 }

@@ -12,32 +12,31 @@ use selvedge_driver::{CoverageRecord, Report, Settings, TestReport};
 /// Reads the reports of a directory; a line for each search, and the worst that they tell. A finding is no violation here:
 /// cargo knows whether the test was meant to panic.
 pub fn summarise(reports: &Path, settings: &Settings) -> (Vec<String>, Exit) {
-    let mut files: Vec<_> = fs::read_dir(reports).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    files.sort();
-    let mut lines = Vec::new();
-    let mut exit = Exit::Pass;
+    let files = fs::read_dir(reports).into_iter().flatten().flatten().map(|entry| entry.path());
+    let (mut tests, mut lines) = (Vec::new(), Vec::new());
     for file in files {
         let read = fs::read_to_string(&file).map_err(|error| error.to_string());
         match read.and_then(|text| serde_json::from_str::<Report>(&text).map_err(|error| error.to_string())) {
             Ok(report) => {
-                for test in &report.tests {
-                    lines.push(line(test, settings));
-                    if test.findings.is_empty() && !test.coverage.reaches(settings) {
-                        exit = exit.worst(Exit::Unknown);
-                    }
-                }
-                if let Some(error) = report.error {
-                    lines.push(format!("UNKNOWN  the search could not start: {error}"));
-                    exit = exit.worst(Exit::Unknown);
-                }
+                tests.extend(report.tests);
+                lines.extend(report.error.map(|error| format!("UNKNOWN  a search could not start: {error}")));
             }
             Err(error) => {
                 lines.push(format!("UNKNOWN  the report `{}` could not be read: {error}", file.display()));
-                exit = exit.worst(Exit::Unknown);
             }
         }
     }
-    (lines, exit)
+    let cut = |test: &TestReport| test.findings.is_empty() && !test.coverage.reaches(settings);
+    let unknown = !lines.is_empty() || tests.iter().any(cut);
+    tests.sort_by_cached_key(|test| place(&test.test));
+    let lines = tests.iter().map(|test| line(test, settings)).chain(lines).collect();
+    (lines, if unknown { Exit::Unknown } else { Exit::Pass })
+}
+
+/// The file and the line of a search, which is named by them.
+fn place(name: &str) -> (String, u64) {
+    let (file, line) = name.rsplit_once(':').unwrap_or((name, ""));
+    (file.to_owned(), line.parse().unwrap_or(0))
 }
 
 fn line(test: &TestReport, settings: &Settings) -> String {
@@ -112,6 +111,13 @@ mod tests {
         check(CoverageRecord::Sampled(11), &format!("UNKNOWN  {sampled}"), 3);
         let partial = "UNKNOWN  tests/ x.rs:7: 12 runs, cut short: nothing is covered completely";
         check(CoverageRecord::Partial, partial, 3);
+    }
+
+    #[test]
+    fn searches_are_in_the_order_of_their_lines() {
+        let mut names = ["b.rs:1", "a.rs:10", "a.rs:9", "a.rs"];
+        names.sort_by_cached_key(|name| place(name));
+        assert_eq!(names, ["a.rs", "a.rs:9", "a.rs:10", "b.rs:1"]);
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub enum Trouble {
     Unsupported,
     /// The tests have a target already.
     Target,
+    /// The tests shall run side by side.
+    TestThreads,
     /// There is no runtime.
     NoRuntime(String),
     /// The loader cannot be told of a path with this character.
@@ -76,6 +78,9 @@ impl fmt::Display for Trouble {
         match self {
             Trouble::Unsupported => write!(f, "tests can be controlled on {TARGET} only"),
             Trouble::Target => write!(f, "--target cannot be given: tests can be controlled on {TARGET} only"),
+            Trouble::TestThreads => {
+                f.write_str("--test-threads can only be 1: one search at a time has control of the process")
+            }
             Trouble::NoRuntime(why) => write!(f, "{why}\n  {}", Places::advice()),
             Trouble::Unloadable(path) => write!(
                 f,
@@ -111,6 +116,9 @@ pub fn run(flags: Flags, harness: Vec<OsString>) -> Result<Exit, Trouble> {
     if flags.arguments.iter().any(|word| is_target(word)) {
         return Err(Trouble::Target);
     }
+    if side_by_side(&harness) {
+        return Err(Trouble::TestThreads);
+    }
     let runtime = Places::from_environment().find().map_err(Trouble::NoRuntime)?;
     if !loadable(&runtime) {
         return Err(Trouble::Unloadable(runtime));
@@ -120,16 +128,18 @@ pub fn run(flags: Flags, harness: Vec<OsString>) -> Result<Exit, Trouble> {
     let reports = Reports::new()?;
     let settings = flags.search.resolve();
     let cargo = Cargo {
-        environment: environment(&runtime, &sysroot, &reports.0, &settings),
+        environment: [environment(&runtime, &sysroot, &reports.0, &settings), without_lto(&flags.arguments)].concat(),
         manifest_path: flags.manifest_path,
         arguments: flags.arguments,
         harness,
     };
-    // First alone: cargo answers the same code for tests that fail and for tests that do not compile.
-    if !cargo.test(&["--no-run"])?.success() {
+    // First alone: cargo answers the same code for tests that fail and for tests that do not compile. It refuses to do so
+    // for tests in documentation, where one that does not compile is a test that fails.
+    let only_documentation = cargo.arguments.iter().any(|word| word == "--doc");
+    if !only_documentation && !cargo.test(&["--no-run"])?.success() {
         return Ok(Exit::Input);
     }
-    if cargo.arguments.iter().any(|word| word == "--no-run") {
+    if !only_documentation && cargo.arguments.iter().any(|word| word == "--no-run") {
         return Ok(Exit::Pass);
     }
     let status = cargo.test(&[])?;
@@ -149,6 +159,13 @@ fn supported(architecture: &str, system: &str) -> bool {
 
 fn is_target(word: &OsStr) -> bool {
     word == "--target" || word.to_string_lossy().starts_with("--target=")
+}
+
+/// Whether the test program is asked to use more than one thread.
+fn side_by_side(harness: &[OsString]) -> bool {
+    let words: Vec<_> = harness.iter().map(|word| word.to_string_lossy()).collect();
+    let separate = words.windows(2).any(|pair| pair[0] == "--test-threads" && pair[1] != "1");
+    separate || words.iter().any(|word| word.strip_prefix("--test-threads=").is_some_and(|number| number != "1"))
 }
 
 /// Cargo splits the runner at blanks, the loader splits what it loads at blanks and colons.
@@ -179,6 +196,18 @@ fn environment(runtime: &Path, sysroot: &Path, reports: &Path, settings: &Settin
     let settings = serde_json::to_string(settings).unwrap_or_default();
     environment.push((SETTINGS_VARIABLE.into(), settings));
     environment
+}
+
+/// What turns optimisation at link time off: the standard library has no bitcode any more, because its own is not instrumented.
+fn without_lto(arguments: &[OsString]) -> Vec<(String, String)> {
+    let mut profiles = vec!["dev".to_owned(), "test".to_owned(), "release".to_owned(), "bench".to_owned()];
+    let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
+    for (number, word) in words.iter().enumerate() {
+        let next = words.get(number + 1).filter(|_| word == "--profile").map(|next| &**next);
+        profiles.extend(word.strip_prefix("--profile=").or(next).map(str::to_owned));
+    }
+    let variable = |name: String| format!("CARGO_PROFILE_{}_LTO", name.to_uppercase().replace('-', "_"));
+    profiles.into_iter().map(|name| (variable(name), "off".to_owned())).collect()
 }
 
 /// Our flags after the user's, encoded. Cargo looks at its encoded variable first, then at the plain one.
@@ -273,11 +302,25 @@ mod tests {
     }
 
     #[test]
+    fn profiles_of_the_user_are_without_lto_too() {
+        let names = |words: &[&str]| -> Vec<String> {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            without_lto(&words).into_iter().skip(4).map(|(name, _)| name).collect()
+        };
+        assert_eq!(names(&["--release", "--profile"]), [""; 0]);
+        assert_eq!(names(&["--profile", "my-own", "x"]), ["CARGO_PROFILE_MY_OWN_LTO"]);
+        assert_eq!(names(&["--profile=thin"]), ["CARGO_PROFILE_THIN_LTO"]);
+    }
+
+    #[test]
     fn what_cannot_work_is_recognised() {
         for word in ["--target", "--target=x86_64-unknown-linux-musl"] {
             assert!(is_target(word.as_ref()), "{word}");
         }
         assert!(!is_target("--target-dir".as_ref()));
+        let threads = |words: &[&str]| side_by_side(&words.iter().map(OsString::from).collect::<Vec<_>>());
+        assert!(threads(&["--", "--test-threads", "4"]) && threads(&["--", "--test-threads=2"]));
+        assert!(!threads(&["--", "--test-threads", "1"]) && !threads(&["--", "--test-threads=1", "x"]));
         assert!(loadable(Path::new("/opt/libselvedge_runtime.so")));
         assert!(!loadable(Path::new("/my files/x.so")) && !loadable(Path::new("/a:b/x.so")));
     }
