@@ -90,7 +90,7 @@ pub fn prepare_sysroot(cache: &Path) -> Result<PathBuf, RustError> {
     let version = String::from_utf8_lossy(&version).into_owned();
     let commit = version.lines().find_map(|line| line.strip_prefix("commit-hash: ")).unwrap_or("unknown");
     // The number changes when what is made here does.
-    let made = cache.join(format!("sysroot-2-{commit}"));
+    let made = cache.join(format!("sysroot-3-{commit}"));
     if made.join("done").is_file() {
         return Ok(made);
     }
