@@ -5,14 +5,11 @@
 //! environment, prints, or exits.
 
 mod command;
-mod exit;
 mod guard;
-mod library;
 mod limits;
 mod memory;
 mod program;
 mod progress;
-mod quantity;
 mod report;
 mod source;
 mod trouble;
@@ -21,6 +18,7 @@ mod watch;
 use std::time::Instant;
 
 use clap::Parser;
+use selvedge_cli::{exit, library, quantity};
 
 #[global_allocator]
 static ALLOCATOR: memory::Counted = memory::counted();

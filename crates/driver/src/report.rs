@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use selvedge_explore::Coverage;
 
 use crate::finding::Finding;
+use crate::settings::Settings;
 
 /// How much was covered, as the runtime tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +21,18 @@ pub enum CoverageRecord {
     Replayed,
     /// A limit, a finding or a program that does not repeat itself stopped the search.
     Partial,
+}
+
+impl CoverageRecord {
+    /// Whether everything was covered that the settings ask for. A bound that was asked for and reached is that; less is not.
+    pub fn reaches(self, settings: &Settings) -> bool {
+        match self {
+            CoverageRecord::Exhaustive => true,
+            CoverageRecord::Preemptions(bound) => bound >= settings.preemptions,
+            CoverageRecord::Sampled(runs) => runs >= settings.runs_max,
+            CoverageRecord::Replayed | CoverageRecord::Partial => false,
+        }
+    }
 }
 
 impl From<Coverage> for CoverageRecord {

@@ -66,10 +66,13 @@ pub fn cargo_environment(runtime: &Path, sysroot: Option<&Path>, reports: &Path)
     if let Some(sysroot) = sysroot {
         flags.push(format!("--sysroot={}", sysroot.display()));
     }
+    let flags = flags.join("\u{1f}");
     let runner = format!("env LD_PRELOAD={} RUST_TEST_THREADS=1", runtime.display());
     vec![
         // The separator that cargo splits at, so that paths may have spaces.
-        ("CARGO_ENCODED_RUSTFLAGS".into(), flags.join("\u{1f}")),
+        ("CARGO_ENCODED_RUSTFLAGS".into(), flags.clone()),
+        // Tests in documentation are linked with the same crates, which need the runtime.
+        ("CARGO_ENCODED_RUSTDOCFLAGS".into(), flags),
         ("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER".into(), runner),
         (crate::run::DIRECTORY_VARIABLE.into(), reports.display().to_string()),
     ]
@@ -87,13 +90,33 @@ pub fn prepare_sysroot(cache: &Path) -> Result<PathBuf, RustError> {
     let version = String::from_utf8_lossy(&version).into_owned();
     let commit = version.lines().find_map(|line| line.strip_prefix("commit-hash: ")).unwrap_or("unknown");
     // The number changes when what is made here does.
-    let made = cache.join(format!("sysroot-2-{commit}"));
+    let made = cache.join(format!("sysroot-3-{commit}"));
     if made.join("done").is_file() {
         return Ok(made);
     }
+    // Made under another name first: whoever prepares the same one at the same time, or is interrupted, disturbs nobody.
+    let unfinished = cache.join(format!("unfinished-{commit}-{}", std::process::id()));
+    let done = make_sysroot(&unfinished, commit);
+    if let Err(error) = done {
+        let _ = std::fs::remove_dir_all(&unfinished);
+        return Err(error);
+    }
+    if let Err(error) = std::fs::rename(&unfinished, &made) {
+        let _ = std::fs::remove_dir_all(&unfinished);
+        if !made.join("done").is_file() {
+            return Err(RustError::File(made, error));
+        }
+    }
+    Ok(made)
+}
+
+fn make_sysroot(made: &Path, commit: &str) -> Result<(), RustError> {
     let original = sysroot()?;
-    let _ = std::fs::remove_dir_all(&made);
+    let _ = std::fs::remove_dir_all(made);
     let libraries = Path::new("lib/rustlib").join(TARGET).join("lib");
+    if !original.join(&libraries).is_dir() {
+        return Err(RustError::Missing(format!("the standard library for {TARGET}")));
+    }
     let create = |path: PathBuf| std::fs::create_dir_all(&path).map_err(|error| RustError::File(path, error));
     create(made.join(&libraries))?;
     link_all(&original.join(&libraries), &made.join(&libraries), &INSTRUMENTED.map(|name| format!("lib{name}-")))?;
@@ -101,11 +124,10 @@ pub fn prepare_sysroot(cache: &Path) -> Result<PathBuf, RustError> {
         link_all(&original.join(part), &made.join(part), &["rustlib".to_string()])?;
     }
     for name in INSTRUMENTED {
-        instrument(&original, &made, &libraries, name)?;
+        instrument(&original, made, &libraries, name)?;
     }
     let done = made.join("done");
-    std::fs::write(&done, commit).map_err(|error| RustError::File(done, error))?;
-    Ok(made)
+    std::fs::write(&done, commit).map_err(|error| RustError::File(done, error))
 }
 
 /// Links every entry of a directory into another, but for those whose name starts so, and those that are there.

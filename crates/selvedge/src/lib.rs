@@ -61,7 +61,13 @@ pub fn explore(body: impl Fn() + Send + Sync + 'static) {
 fn save(name: &str, report: &str) {
     let Some(directory) = std::env::var_os("SELVEDGE_REPORT_DIRECTORY") else { return };
     let file: String = name.chars().map(|letter| if letter.is_alphanumeric() { letter } else { '-' }).collect();
-    let path = std::path::Path::new(&directory).join(format!("{file}.json"));
+    // The same line may explore many times, in a loop or for several tests: no report may replace another.
+    let mut path = std::path::Path::new(&directory).join(format!("{file}.json"));
+    let mut number = 1;
+    while path.exists() {
+        number += 1;
+        path.set_file_name(format!("{file}-{number}.json"));
+    }
     if let Err(error) = std::fs::write(&path, report) {
         eprintln!("selvedge: the report could not be written to {}: {error}", path.display());
     }

@@ -1,0 +1,44 @@
+//! `cargo selvedge`: tests of Rust code under every schedule, built and run by cargo.
+//!
+//! Cargo runs this with its own arguments and `selvedge` before them. Exit codes are those of `selvedge`.
+
+mod coverage;
+mod search;
+mod test;
+
+use std::ffi::OsString;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo", bin_name = "cargo")]
+enum Flags {
+    Selvedge(Selvedge),
+}
+
+/// Tests concurrent Rust code under every schedule.
+#[derive(clap::Args)]
+#[command(version, max_term_width = 80)]
+struct Selvedge {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Runs `cargo test` so that selvedge::explore sees every schedule
+    Test(test::Flags),
+}
+
+fn main() {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    // From `--` on the words are for the test program; clap would take the `--` away.
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let harness = words.split_off(end);
+    let Flags::Selvedge(Selvedge { command: Command::Test(flags) }) = Flags::parse_from(words);
+    let exit = test::run(flags, harness).unwrap_or_else(|trouble| {
+        eprintln!("{trouble}");
+        selvedge_cli::exit::Exit::Input
+    });
+    std::process::exit(exit.code());
+}

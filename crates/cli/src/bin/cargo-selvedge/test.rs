@@ -1,0 +1,327 @@
+//! `cargo selvedge test`: `cargo test` with the flags, the standard library and the environment that put tests under control.
+//!
+//! Invariant: cargo decides whether a test passed, and its output is not touched. What it cannot know, how much of the schedules
+//! was covered, is added below.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+use clap::Args;
+use selvedge_cli::exit::Exit;
+use selvedge_cli::library::Places;
+use selvedge_driver::rust::{RustError, TARGET, cargo_environment, prepare_sysroot};
+use selvedge_driver::{REPORT_VARIABLE, SETTINGS_VARIABLE, Settings};
+
+use crate::coverage;
+use crate::search::SearchFlags;
+
+/// The variable that names the directory for instrumented standard libraries.
+const CACHE_VARIABLE: &str = "SELVEDGE_CACHE";
+/// What cargo splits encoded flags at.
+const SEPARATOR: &str = "\u{1f}";
+
+/// The flags as typed.
+#[derive(Args)]
+#[command(after_help = "\
+The flags above come first; the first word that is none of them, and all after
+it, are for `cargo test`.
+
+Exit codes:
+  0    pass: no test failed, in what was covered, which the report states
+  1    a test failed
+  2    wrong usage or environment: no runtime, no bitcode, a compile error
+  3    unknown: no test failed, but a limit was reached
+  101  a bug in selvedge
+
+A test is #[test] fn name() { selvedge::explore(|| ...) }.
+docs/testing-rust.md tells more.")]
+pub struct Flags {
+    /// The Cargo.toml of the project
+    #[arg(long, value_name = "PATH")]
+    manifest_path: Option<PathBuf>,
+
+    #[command(flatten)]
+    search: SearchFlags,
+
+    /// Arguments of `cargo test`, such as -p NAME, --test NAME or a filter
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "CARGO TEST ARGUMENTS")]
+    arguments: Vec<OsString>,
+}
+
+/// Why nothing was tested.
+pub enum Trouble {
+    /// The runtime is for one architecture and system.
+    Unsupported,
+    /// The tests have a target already.
+    Target,
+    /// The tests shall run side by side.
+    TestThreads,
+    /// There is no runtime.
+    NoRuntime(String),
+    /// The loader cannot be told of a path with this character.
+    Unloadable(PathBuf),
+    /// There is no place for what is prepared once.
+    NoCache,
+    /// There is no instrumented standard library.
+    StandardLibrary(RustError),
+    /// A directory for reports could not be made.
+    Reports(PathBuf, std::io::Error),
+    /// Cargo could not be started.
+    Cargo(OsString, std::io::Error),
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("error: ")?;
+        match self {
+            Trouble::Unsupported => write!(f, "tests can be controlled on {TARGET} only"),
+            Trouble::Target => write!(f, "--target cannot be given: tests can be controlled on {TARGET} only"),
+            Trouble::TestThreads => {
+                f.write_str("--test-threads can only be 1: one search at a time has control of the process")
+            }
+            Trouble::NoRuntime(why) => write!(f, "{why}\n  {}", Places::advice()),
+            Trouble::Unloadable(path) => write!(
+                f,
+                "the runtime cannot be loaded from `{}`: expected a path without blanks and colons\n  \
+                 put it elsewhere, and name it with {}",
+                path.display(),
+                selvedge_cli::library::VARIABLE
+            ),
+            Trouble::NoCache => write!(
+                f,
+                "there is no place for the instrumented standard library: expected {CACHE_VARIABLE}, XDG_CACHE_HOME or HOME"
+            ),
+            Trouble::StandardLibrary(error) => {
+                write!(f, "the standard library cannot be instrumented: {error}")?;
+                match error {
+                    RustError::Missing(_) => f.write_str("\n  the toolchains that rustup installs have it"),
+                    _ => Ok(()),
+                }
+            }
+            Trouble::Reports(path, error) => write!(f, "`{}` could not be made: {error}", path.display()),
+            Trouble::Cargo(cargo, error) => {
+                write!(f, "`{}` could not be started: {error}", cargo.to_string_lossy())
+            }
+        }
+    }
+}
+
+/// Builds the tests, runs them, and tells what was covered. `harness` starts with `--`, or is empty.
+pub fn run(flags: Flags, harness: Vec<OsString>) -> Result<Exit, Trouble> {
+    if !supported(std::env::consts::ARCH, std::env::consts::OS) {
+        return Err(Trouble::Unsupported);
+    }
+    if flags.arguments.iter().any(|word| is_target(word)) {
+        return Err(Trouble::Target);
+    }
+    if side_by_side(&harness) {
+        return Err(Trouble::TestThreads);
+    }
+    let runtime = Places::from_environment().find().map_err(Trouble::NoRuntime)?;
+    if !loadable(&runtime) {
+        return Err(Trouble::Unloadable(runtime));
+    }
+    let cache = cache(|name| std::env::var_os(name)).ok_or(Trouble::NoCache)?;
+    let sysroot = prepare_sysroot(&cache).map_err(Trouble::StandardLibrary)?;
+    let reports = Reports::new()?;
+    let settings = flags.search.resolve();
+    let cargo = Cargo {
+        environment: [environment(&runtime, &sysroot, &reports.0, &settings), without_lto(&flags.arguments)].concat(),
+        manifest_path: flags.manifest_path,
+        arguments: flags.arguments,
+        harness,
+    };
+    // First alone: cargo answers the same code for tests that fail and for tests that do not compile. It refuses to do so
+    // for tests in documentation, where one that does not compile is a test that fails.
+    let only_documentation = cargo.arguments.iter().any(|word| word == "--doc");
+    if !only_documentation && !cargo.test(&["--no-run"])?.success() {
+        return Ok(Exit::Input);
+    }
+    if !only_documentation && cargo.arguments.iter().any(|word| word == "--no-run") {
+        return Ok(Exit::Pass);
+    }
+    let status = cargo.test(&[])?;
+    let (lines, covered) = coverage::summarise(&reports.0, &settings);
+    if lines.is_empty() {
+        println!("selvedge: no test called selvedge::explore");
+    }
+    for line in lines {
+        println!("{line}");
+    }
+    Ok(if status.success() { covered } else { Exit::Violation })
+}
+
+fn supported(architecture: &str, system: &str) -> bool {
+    (architecture, system) == ("x86_64", "linux")
+}
+
+fn is_target(word: &OsStr) -> bool {
+    word == "--target" || word.to_string_lossy().starts_with("--target=")
+}
+
+/// Whether the test program is asked to use more than one thread.
+fn side_by_side(harness: &[OsString]) -> bool {
+    let words: Vec<_> = harness.iter().map(|word| word.to_string_lossy()).collect();
+    let separate = words.windows(2).any(|pair| pair[0] == "--test-threads" && pair[1] != "1");
+    separate || words.iter().any(|word| word.strip_prefix("--test-threads=").is_some_and(|number| number != "1"))
+}
+
+/// Cargo splits the runner at blanks, the loader splits what it loads at blanks and colons.
+fn loadable(runtime: &Path) -> bool {
+    runtime.to_str().is_some_and(|path| !path.contains(|letter: char| letter.is_whitespace() || letter == ':'))
+}
+
+/// Where instrumented standard libraries are kept. Empty variables are as good as none, and so are relative paths from
+/// the environment's own conventions.
+fn cache(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(named) = set(CACHE_VARIABLE) {
+        return std::path::absolute(named).ok();
+    }
+    let shared = set("XDG_CACHE_HOME").filter(|path| path.is_absolute());
+    let shared = shared.or_else(|| set("HOME").map(|home| home.join(".cache")));
+    shared.map(|shared| shared.join("selvedge"))
+}
+
+/// Cargo's environment, with the flags that the user's environment asks for kept.
+fn environment(runtime: &Path, sysroot: &Path, reports: &Path, settings: &Settings) -> Vec<(String, String)> {
+    let mut environment = cargo_environment(runtime, Some(sysroot), reports);
+    for (name, value) in &mut environment {
+        if let Some(kind) = name.strip_prefix("CARGO_ENCODED_") {
+            *value = with_flags(value, std::env::var(&name).ok(), std::env::var(kind).ok());
+        }
+    }
+    let settings = serde_json::to_string(settings).unwrap_or_default();
+    environment.push((SETTINGS_VARIABLE.into(), settings));
+    environment
+}
+
+/// What turns optimisation at link time off: the standard library has no bitcode any more, because its own is not instrumented.
+fn without_lto(arguments: &[OsString]) -> Vec<(String, String)> {
+    let mut profiles = vec!["dev".to_owned(), "test".to_owned(), "release".to_owned(), "bench".to_owned()];
+    let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
+    for (number, word) in words.iter().enumerate() {
+        let next = words.get(number + 1).filter(|_| word == "--profile").map(|next| &**next);
+        profiles.extend(word.strip_prefix("--profile=").or(next).map(str::to_owned));
+    }
+    let variable = |name: String| format!("CARGO_PROFILE_{}_LTO", name.to_uppercase().replace('-', "_"));
+    profiles.into_iter().map(|name| (variable(name), "off".to_owned())).collect()
+}
+
+/// Our flags after the user's, encoded. Cargo looks at its encoded variable first, then at the plain one.
+fn with_flags(ours: &str, encoded: Option<String>, plain: Option<String>) -> String {
+    let plain = || plain.map(|flags| flags.split_whitespace().collect::<Vec<_>>().join(SEPARATOR));
+    match encoded.or_else(plain).filter(|flags| !flags.is_empty()) {
+        Some(theirs) => format!("{theirs}{SEPARATOR}{ours}"),
+        None => ours.to_owned(),
+    }
+}
+
+/// A directory for reports, which goes away.
+struct Reports(PathBuf);
+
+impl Reports {
+    fn new() -> Result<Self, Trouble> {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |now| now.as_nanos());
+        let directory = std::env::temp_dir().join(format!("selvedge-reports-{}-{now}", std::process::id()));
+        let directory = std::path::absolute(&directory).unwrap_or(directory);
+        std::fs::create_dir(&directory).map_err(|error| Trouble::Reports(directory.clone(), error))?;
+        Ok(Reports(directory))
+    }
+}
+
+impl Drop for Reports {
+    fn drop(&mut self) {
+        // What is left behind in a directory for temporary files harms nobody.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// How cargo is called.
+struct Cargo {
+    environment: Vec<(String, String)>,
+    manifest_path: Option<PathBuf>,
+    arguments: Vec<OsString>,
+    harness: Vec<OsString>,
+}
+
+impl Cargo {
+    /// Runs `cargo test`, with more flags before those of the user.
+    fn test(&self, more: &[&str]) -> Result<ExitStatus, Trouble> {
+        // Cargo says which one it is to those that it runs.
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(&cargo);
+        command.args(["test", "--target", TARGET]).args(more);
+        if let Some(path) = &self.manifest_path {
+            command.arg("--manifest-path").arg(path);
+        }
+        let missing = |word: &&OsString| !more.iter().any(|flag| *flag == word.as_os_str());
+        command.args(self.arguments.iter().filter(missing)).args(&self.harness);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value))).env_remove(REPORT_VARIABLE);
+        command.status().map_err(|error| Trouble::Cargo(cargo, error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_one_platform_is_supported() {
+        assert!(supported("x86_64", "linux"));
+        assert!(!supported("aarch64", "linux") && !supported("x86_64", "macos"));
+        let said = "error: tests can be controlled on x86_64-unknown-linux-gnu only";
+        assert_eq!(Trouble::Unsupported.to_string(), said);
+    }
+
+    #[test]
+    fn the_cache_is_where_the_environment_says() {
+        let check = |set: &[(&str, &str)], expected: Option<&str>| {
+            let variable = |name: &str| set.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
+            assert_eq!(cache(variable), expected.map(PathBuf::from), "{set:?}");
+        };
+        check(&[], None);
+        check(&[("HOME", "/h")], Some("/h/.cache/selvedge"));
+        check(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/x")], Some("/x/selvedge"));
+        check(&[("HOME", "/h"), ("XDG_CACHE_HOME", "x")], Some("/h/.cache/selvedge"));
+        check(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/x"), (CACHE_VARIABLE, "/c")], Some("/c"));
+        check(&[("HOME", "/h"), (CACHE_VARIABLE, "")], Some("/h/.cache/selvedge"));
+    }
+
+    #[test]
+    fn the_flags_of_the_user_are_kept() {
+        let check = |encoded: Option<&str>, plain: Option<&str>, expected: &str| {
+            assert_eq!(with_flags("-Cx", encoded.map(str::to_owned), plain.map(str::to_owned)), expected);
+        };
+        check(None, None, "-Cx");
+        check(None, Some(" --cfg  a "), "--cfg\u{1f}a\u{1f}-Cx");
+        check(Some("--cfg\u{1f}b c"), Some("--cfg a"), "--cfg\u{1f}b c\u{1f}-Cx");
+        check(Some(""), None, "-Cx");
+    }
+
+    #[test]
+    fn profiles_of_the_user_are_without_lto_too() {
+        let names = |words: &[&str]| -> Vec<String> {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            without_lto(&words).into_iter().skip(4).map(|(name, _)| name).collect()
+        };
+        assert_eq!(names(&["--release", "--profile"]), [""; 0]);
+        assert_eq!(names(&["--profile", "my-own", "x"]), ["CARGO_PROFILE_MY_OWN_LTO"]);
+        assert_eq!(names(&["--profile=thin"]), ["CARGO_PROFILE_THIN_LTO"]);
+    }
+
+    #[test]
+    fn what_cannot_work_is_recognised() {
+        for word in ["--target", "--target=x86_64-unknown-linux-musl"] {
+            assert!(is_target(word.as_ref()), "{word}");
+        }
+        assert!(!is_target("--target-dir".as_ref()));
+        let threads = |words: &[&str]| side_by_side(&words.iter().map(OsString::from).collect::<Vec<_>>());
+        assert!(threads(&["--", "--test-threads", "4"]) && threads(&["--", "--test-threads=2"]));
+        assert!(!threads(&["--", "--test-threads", "1"]) && !threads(&["--", "--test-threads=1", "x"]));
+        assert!(loadable(Path::new("/opt/libselvedge_runtime.so")));
+        assert!(!loadable(Path::new("/my files/x.so")) && !loadable(Path::new("/a:b/x.so")));
+    }
+}
