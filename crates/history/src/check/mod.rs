@@ -26,7 +26,7 @@ use std::fmt;
 
 use crate::evidence::{Failure, Linearization};
 use crate::object::{Kind, Misuse, Object};
-use crate::{Budget, Log, OpId, Value, Verdict};
+use crate::{Budget, History, Log, OpId, Spec, Value, Verdict};
 
 /// An algorithm that decided some part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -110,6 +110,64 @@ impl std::error::Error for Unfit {}
 pub fn check(log: &Log, kind: Kind, initial: Option<&Value>, budget: &Budget) -> Result<Answer, Unfit> {
     let initial = initial.or(log.initial.as_ref());
     decide::decide(log, kind, initial, budget)
+}
+
+/// Decides whether a history is linearizable under a specification of one's own, as one object and by the search. What is
+/// pending may have taken effect or not, however the history ended. Where a limit is reached after the failure was certain
+/// and before its shortest prefix was found, the prefix given is the whole history, without an order for what comes before.
+///
+/// ```
+/// use selvedge_history::check::check_history;
+/// use selvedge_history::{Budget, End, Event, History, Spec, ThreadId, Verdict};
+///
+/// /// A dispenser that gives out each number once, in any order.
+/// struct Tickets;
+///
+/// impl Spec for Tickets {
+///     type State = Vec<u32>;
+///     type Input = ();
+///     type Output = u32;
+///
+///     fn initial(&self) -> Vec<u32> { vec![1, 2, 3] }
+///
+///     fn step(&self, left: &Vec<u32>, _: &(), output: Option<&u32>, next: &mut Vec<Vec<u32>>) {
+///         for (i, ticket) in left.iter().enumerate() {
+///             if output.is_none_or(|output| output == ticket) {
+///                 let mut after = left.clone();
+///                 after.remove(i);
+///                 next.push(after);
+///             }
+///         }
+///     }
+/// }
+///
+/// let call = |thread| Event::Call { thread: ThreadId(thread), input: () };
+/// let ret = |thread, output| Event::Return { thread: ThreadId(thread), output };
+/// let right = History::new([call(0), call(1), ret(0, 3), ret(1, 1)], End::Complete)?;
+/// assert!(matches!(check_history(&Tickets, &right, &Budget::new()), Verdict::Pass(_)));
+/// let twice = History::new([call(0), call(1), ret(0, 2), ret(1, 2)], End::Complete)?;
+/// let Verdict::Fail(why) = check_history(&Tickets, &twice, &Budget::new()) else { panic!() };
+/// assert_eq!(why.events, 4);
+/// # Ok::<(), selvedge_history::IllFormed>(())
+/// ```
+pub fn check_history<S: Spec>(
+    spec: &S,
+    history: &History<S::Input, S::Output>,
+    budget: &Budget,
+) -> Verdict<Vec<OpId>, search::Explained>
+where
+    S::Input: Clone + PartialEq,
+    S::Output: Clone,
+{
+    match search::search(spec, history, &search::Goal::Linearization, budget).verdict {
+        Verdict::Pass(path) => Verdict::Pass(path.into_iter().map(|(op, _)| op).collect()),
+        Verdict::Fail(stuck) => {
+            let whole =
+                search::Explained { operation: stuck.0, events: history.marks().len() as u32, partial: Vec::new() };
+            Verdict::Fail(search::shortest_failing_prefix(spec, history, stuck, budget).unwrap_or(whole))
+        }
+        Verdict::Unknown(limit) => Verdict::Unknown(limit),
+    }
 }
 
 /// Reads a call of the log, and checks that its result fits.
