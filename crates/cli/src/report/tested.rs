@@ -65,24 +65,15 @@ impl Tested {
         if !report.findings.is_empty() {
             return Exit::Violation;
         }
-        let covered = match report.coverage {
-            CoverageRecord::Exhaustive => true,
-            CoverageRecord::Preemptions(bound) => bound >= settings.preemptions,
-            CoverageRecord::Sampled(runs) => runs >= settings.runs_max,
-            CoverageRecord::Replayed | CoverageRecord::Partial => false,
-        };
-        if covered { Exit::Pass } else { Exit::Unknown }
+        if report.coverage.reaches(settings) { Exit::Pass } else { Exit::Unknown }
     }
 
     /// What ended the search before everything was covered.
     fn limit(&self) -> Option<&'static str> {
         let (report, settings) = (&self.report, &self.settings);
-        let complete = match report.coverage {
-            CoverageRecord::Exhaustive => true,
-            CoverageRecord::Preemptions(bound) => settings.search == Search::Bounded && bound >= settings.preemptions,
-            CoverageRecord::Sampled(runs) => runs >= settings.runs_max,
-            CoverageRecord::Replayed | CoverageRecord::Partial => false,
-        };
+        // A portfolio that stops at its bound was cut short: it goes on to the end when it can.
+        let at_bound = matches!(report.coverage, CoverageRecord::Preemptions(_)) && settings.search != Search::Bounded;
+        let complete = report.coverage.reaches(settings) && !at_bound;
         if complete || !report.findings.is_empty() {
             None
         } else if self.interrupted {
