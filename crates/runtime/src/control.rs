@@ -97,6 +97,8 @@ pub struct Control {
     pub histories: Histories,
     /// Whether the program runs its tests itself.
     pub hosted: bool,
+    /// Who called each step, when that is asked for.
+    pub callers: Option<Vec<Vec<u64>>>,
     /// Nanoseconds of virtual time.
     pub time: u64,
 }
@@ -272,7 +274,16 @@ impl Control {
         let yielded = yielded || tired;
         self.trace.step_done(Thread(self.current as u8), created, yielded);
         self.details.push(detail);
+        if self.callers.is_some() {
+            self.note_callers();
+        }
         self.under_way = false;
+    }
+
+    #[cold]
+    fn note_callers(&mut self) {
+        let callers = self.fibers[self.current].callers();
+        self.callers.get_or_insert_default().push(callers);
     }
 
     /// The current thread has ended.

@@ -51,7 +51,10 @@ pub fn explore(body: impl Fn() + Send + Sync + 'static) {
         explore(name.as_ptr(), name.len(), run, argument, keep, (&raw mut report).cast())
     };
     let report = String::from_utf8_lossy(&report).into_owned();
-    save(&name, &report);
+    // Nothing is reported of a search that a replay leaves out.
+    if !report.is_empty() {
+        save(&name, &with_host(&report));
+    }
     if answer != 0 {
         panic!("{}", summary(&report));
     }
@@ -71,6 +74,30 @@ fn save(name: &str, report: &str) {
     if let Err(error) = std::fs::write(&path, report) {
         eprintln!("selvedge: the report could not be written to {}: {error}", path.display());
     }
+}
+
+/// The report with what is known here of the program that runs the test, so that it can be run again.
+fn with_host(report: &str) -> String {
+    let Some(rest) = report.strip_prefix('{') else { return report.to_owned() };
+    let text = |path: std::io::Result<std::path::PathBuf>| quoted(&path.unwrap_or_default().to_string_lossy());
+    let (executable, directory) = (text(std::env::current_exe()), text(std::env::current_dir()));
+    // The harness names the thread of a test after it.
+    let thread = std::thread::current();
+    let function = thread.name().filter(|name| *name != "main").map_or("null".to_owned(), quoted);
+    format!(r#"{{"host":{{"executable":{executable},"directory":{directory},"function":{function}}},{rest}"#)
+}
+
+/// A string of JSON.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            letter if letter.is_control() => quoted.push_str(&format!("\\u{:04x}", u32::from(letter))),
+            letter => quoted.push(letter),
+        }
+    }
+    quoted + "\""
 }
 
 /// What was found, in a sentence: the first message of the report.
@@ -124,5 +151,13 @@ mod tests {
         let report = r#"{"tests":[{"findings":[{"message":"left \"a\" right","thread":1}]}]}"#;
         assert_eq!(super::summary(report), "a schedule fails: left \"a\" right");
         assert_eq!(super::summary("x"), "a schedule fails: x");
+    }
+
+    #[test]
+    fn the_report_says_which_program_it_is_of() {
+        let report = super::with_host(r#"{"tests":[]}"#);
+        assert!(report.starts_with(r#"{"host":{"executable":"/"#) && report.ends_with(r#"},"tests":[]}"#), "{report}");
+        assert!(report.contains(r#""function":"tests::the_report_says_which_program_it_is_of""#), "{report}");
+        assert_eq!(super::quoted("a\"b\\c\n"), r#""a\"b\\c\u000a""#);
     }
 }
