@@ -471,9 +471,10 @@ pub struct Allowed {
 }
 
 impl Allowed {
-    fn is_over(&self) -> bool {
+    fn is_over(&self, runs: u64) -> bool {
         let now = sys::now();
-        let share = now > self.share_at && with(|control| control.strategy.rest().is_some());
+        // Not before something was done: else a part could be handed on for ever.
+        let share = runs > 0 && now > self.share_at && with(|control| control.strategy.rest().is_some());
         now > self.until || share || exchange::stopped()
     }
 }
@@ -493,7 +494,7 @@ pub fn search(
         if let ControlFlow::Break(coverage) = with(|control| control.strategy.start()) {
             return Some(coverage);
         }
-        if report.runs >= allowed.runs_max || report.runs.is_multiple_of(UNWATCHED) && allowed.is_over() {
+        if report.runs >= allowed.runs_max || report.runs.is_multiple_of(UNWATCHED) && allowed.is_over(report.runs) {
             return None;
         }
         let end = run_once(test, globals);

@@ -46,12 +46,12 @@ fn repeating() -> Vec<PathBuf> {
 
 #[test]
 fn the_number_of_workers_does_not_matter() {
-    let search = |search| Settings { runs_max: 2_000, ..settings(search) };
+    let search = |search| Settings { runs_max: 1_000, ..settings(search) };
     let searches = [
         search(Search::Portfolio),
         search(Search::Bounded),
-        Settings { runs_max: 700, ..settings(Search::Dfs) },
-        Settings { runs_max: 333, seed: 7, ..settings(Search::Random) },
+        Settings { runs_max: 300, ..settings(Search::Dfs) },
+        Settings { runs_max: 100, seed: 7, ..settings(Search::Random) },
     ];
     let mut findings = 0;
     for path in repeating() {
