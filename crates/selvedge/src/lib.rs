@@ -22,8 +22,10 @@
 //! with a sentence that says so.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::Once;
 
 type Body = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 type Tell = unsafe extern "C" fn(*const u8, usize, *mut c_void);
@@ -43,6 +45,7 @@ pub fn explore(body: impl Fn() + Send + Sync + 'static) {
     };
     // SAFETY: the runtime's function of that name has that type.
     let explore = unsafe { std::mem::transmute::<*mut c_void, Explore>(found) };
+    note_panics();
     let body: Box<dyn Fn()> = Box::new(body);
     let mut report: Vec<u8> = Vec::new();
     // SAFETY: the name, the closure and the report outlive the call.
@@ -58,6 +61,30 @@ pub fn explore(body: impl Fn() + Send + Sync + 'static) {
     if answer != 0 {
         panic!("{}", summary(&report));
     }
+}
+
+/// Where a thread panicked: so many bytes of `file:line`. Its own, so that noting it is nothing that another thread could see.
+type Place = ([u8; 120], usize);
+
+thread_local!(static PANICKED_AT: Cell<Place> = const { Cell::new(([0; 120], 0)) });
+
+/// Notes where threads panic from now on, before whatever else is done about it.
+fn note_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let other = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if let Some(location) = info.location() {
+                let text = format!("{}:{}", location.file(), location.line());
+                // The end of a long path says most.
+                let mut bytes = [0; 120];
+                let end = &text.as_bytes()[text.len().saturating_sub(bytes.len())..];
+                bytes[..end.len()].copy_from_slice(end);
+                let _ = PANICKED_AT.try_with(|place| place.set((bytes, end.len())));
+            }
+            other(info);
+        }));
+    });
 }
 
 /// Writes the report where `cargo selvedge test` looks for it.
@@ -122,7 +149,8 @@ unsafe extern "C" fn run(body: *mut c_void) -> *mut c_void {
     // SAFETY: what `explore` passed, which outlives the search.
     let body = unsafe { &*body.cast::<Box<dyn Fn()>>() };
     if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
-        let message = message(&*payload);
+        let (bytes, length) = PANICKED_AT.try_with(Cell::get).unwrap_or(([0; 120], 0));
+        let message = format!("panic at {}: {}", String::from_utf8_lossy(&bytes[..length]), message(&*payload));
         if let Some(panicked) = symbol(c"selvedge_panicked") {
             // SAFETY: the runtime's function of that name has that type; it does not come back.
             unsafe { std::mem::transmute::<*mut c_void, Panicked>(panicked)(message.as_ptr(), message.len()) };

@@ -193,7 +193,9 @@ fn preemptions(bound: u32) -> String {
 
 /// A finding: what happened in a sentence, the interleaving, who waits for what, and how to see it again.
 pub fn found(finding: &Finding, path: &str, names: &mut Names) -> String {
-    let mut sentence = names.explain(&finding.message);
+    // What Rust's assertions print has lines of its own.
+    let message: Vec<&str> = finding.message.lines().map(str::trim).collect();
+    let mut sentence = names.explain(&message.join(", "));
     let waits = interleaving::waits(finding, names);
     let stuck = sentence.starts_with("no thread can go on") && !waits.is_empty();
     if stuck {
@@ -201,10 +203,11 @@ pub fn found(finding: &Finding, path: &str, names: &mut Names) -> String {
     } else if finding.kind == FindingKind::Livelock {
         let loops = interleaving::loops(finding, names);
         sentence = [vec![sentence], loops].concat().join("; ");
-    } else if let Some(at) = finding.place.as_ref().and_then(|place| names.short_line(place))
-        && !sentence.contains(&at)
-    {
-        sentence = format!("{sentence} ({at})");
+    } else {
+        let at = names.site(finding, finding.place.as_ref(), &finding.callers).line;
+        if !at.is_empty() && !sentence.contains(&at) {
+            sentence = format!("{sentence} ({at})");
+        }
     }
     let who = if stuck { String::new() } else { format!(", thread T{}", finding.thread) };
     let mut text = paragraph(&format!("Run {}{who}: {sentence}.", count(finding.run)), 2);
