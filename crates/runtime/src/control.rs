@@ -308,6 +308,9 @@ impl Control {
             self.trace.access(access.unwrap_or(Access::new(0, 0, selvedge_explore::Kind::Read)));
             self.step_done(None, false, Detail { pc: failure.pc, new: None });
         }
+        if crate::site::pc() == failure.pc && self.fiber().holds(crate::site::frame()) {
+            self.fiber().frame = crate::site::frame();
+        }
         if self.failure.is_none() {
             self.failure = Some(failure);
             self.left = Left::Failed;

@@ -210,6 +210,12 @@ pub unsafe extern "C" fn selvedge_explore(
     }
 }
 
+/// Whether the caller is in a run.
+#[unsafe(no_mangle)]
+pub extern "C" fn selvedge_is_running() -> c_int {
+    c_int::from(control::active())
+}
+
 /// How often a search was begun in that place, this time included.
 fn calls(name: &str) -> u32 {
     static SEEN: std::sync::Mutex<Vec<(String, u32)>> = std::sync::Mutex::new(Vec::new());

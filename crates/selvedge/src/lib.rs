@@ -68,7 +68,14 @@ type Place = ([u8; 120], usize);
 
 thread_local!(static PANICKED_AT: Cell<Place> = const { Cell::new(([0; 120], 0)) });
 
-/// Notes where threads panic from now on, before whatever else is done about it.
+/// Whether the caller is in a run.
+fn is_running() -> bool {
+    // SAFETY: the runtime's function of that name has that type.
+    let running = |found| unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(found)() };
+    symbol(c"selvedge_is_running").is_some_and(|found| running(found) != 0)
+}
+
+/// Notes where threads panic from now on. What a panic in a run prints otherwise is left out; the finding tells it.
 fn note_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -82,7 +89,10 @@ fn note_panics() {
                 bytes[..end.len()].copy_from_slice(end);
                 let _ = PANICKED_AT.try_with(|place| place.set((bytes, end.len())));
             }
-            other(info);
+            // In a run it is a part of what the run does: printing it, with all callers, would be thousands of steps in thousands of runs.
+            if !is_running() {
+                other(info);
+            }
         }));
     });
 }

@@ -3,7 +3,7 @@
 //! Only what other threads may have seen is shown: accesses of variables and locks that more than one thread used. Invariant: what is
 //! left out is counted, and everything is in the finding file.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use selvedge_driver::{Finding, FindingKind, StepRecord};
 use unicode_width::UnicodeWidthStr;
@@ -73,6 +73,7 @@ struct Chosen {
 
 fn chosen(finding: &Finding, names: &mut Names) -> Chosen {
     let matters = shared(finding);
+    let counts = reference_counts(finding, names);
     let mut other = other(finding, names);
     let mut rows: Vec<Row> = Vec::new();
     // A call into a library is one row, however many steps it makes there: who made it, where, of which object.
@@ -83,7 +84,7 @@ fn chosen(finding: &Finding, names: &mut Names) -> Chosen {
         if is_other {
             other = None;
         }
-        if !is_other && (!matters(step) || is_machinery(step, &site, names)) {
+        if !is_other && (!matters(step) || counts.contains(&step.object) || is_machinery(step, &site, names)) {
             continue;
         }
         let this = (step.thread, site, step.object);
@@ -101,6 +102,20 @@ fn chosen(finding: &Finding, names: &mut Names) -> Chosen {
         under_way = Some(this);
     }
     Chosen { rows, other }
+}
+
+/// What is only counted up and down by handles that are copied and dropped, as the counts of an `Arc` are.
+fn reference_counts(finding: &Finding, names: &mut Names) -> HashSet<u64> {
+    let (mut counts, mut others) = (HashSet::new(), HashSet::new());
+    for step in &finding.steps {
+        let call = names.site(finding, step.place.as_ref(), &step.callers).call;
+        let counted = call.is_some_and(|call| {
+            call.starts_with("drop ") || ["Arc::", "Weak::"].iter().any(|start| call.starts_with(start))
+        });
+        if counted { counts.insert(step.object) } else { others.insert(step.object) };
+    }
+    counts.retain(|object| !others.contains(object));
+    counts
 }
 
 /// Whether a step is only how the standard library makes threads and counts panics: it is in every run of every test.
@@ -204,14 +219,46 @@ fn other(finding: &Finding, names: &mut Names) -> Option<Row> {
     if !matches!(finding.kind, FindingKind::DataRace | FindingKind::UseAfterFree) {
         return None;
     }
-    let (before, after) = finding.message.split_once(" by T")?;
+    let (before, thread, address) = access_in(&finding.message)?;
+    let verb = before.rsplit([',', ':']).next()?.trim();
+    let verb = verb.rsplit(" and a ").next()?.trim_start_matches("and a ");
+    let place = line_of(finding, thread, address, names)?;
+    Some(Row { place, thread, text: clean(verb), times: 1, steps: 1 })
+}
+
+/// What a message says of an access: the words before " by T1 at 0x5555555551f3", the thread and the address.
+fn access_in(message: &str) -> Option<(&str, u8, u64)> {
+    let (before, after) = message.split_once(" by T")?;
     let (thread, rest) = after.split_once(" at 0x")?;
     let digits = rest.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(rest.len());
-    let address = u64::from_str_radix(&rest[..digits], 16).ok()?;
-    let thread = thread.parse().ok()?;
-    let verb = before.rsplit([',', ':']).next()?.trim().trim_start_matches("and a ");
-    let place = names.code(address)?;
-    Some(Row { place, thread, text: clean(verb), times: 1, steps: 1 })
+    Some((before, thread.parse().ok()?, u64::from_str_radix(&rest[..digits], 16).ok()?))
+}
+
+/// The line of code at an address. A step of that thread there tells who called it.
+fn line_of(finding: &Finding, thread: u8, address: u64, names: &mut Names) -> Option<String> {
+    let offset = names.offset(address)?;
+    let is_there = |step: &&StepRecord| {
+        step.thread == thread && step.place.as_ref().is_some_and(|place| place.offset == offset)
+    };
+    if let Some(step) = finding.steps.iter().rev().find(is_there) {
+        let line = names.site(finding, step.place.as_ref(), &step.callers).line;
+        return Some(line).filter(|line| !line.is_empty());
+    }
+    names.code(address)
+}
+
+/// The message with the line of the access that it tells of, instead of the address.
+pub fn explained(finding: &Finding, names: &mut Names) -> String {
+    // What Rust's assertions print has lines of its own.
+    let lines: Vec<&str> = finding.message.lines().map(str::trim).collect();
+    let message = lines.join(", ");
+    let line = access_in(&message).and_then(|(_, thread, address)| {
+        Some((address, line_of(finding, thread, address, names)?))
+    });
+    match line {
+        Some((address, line)) => names.explain(&message.replace(&format!("{address:#x}"), &line)),
+        None => names.explain(&message),
+    }
 }
 
 /// The loops that the threads went round when a run did not end: the lines of their last steps, a sentence each.

@@ -22,7 +22,7 @@ pub struct Names {
     symbols: Option<Loader>,
     lines: Lines,
     known: HashMap<u64, Option<String>>,
-    sites: HashMap<(u64, Vec<u32>), Site>,
+    sites: HashMap<(u64, Vec<u64>), Site>,
 }
 
 /// Where a step comes from, as a person sees it.
@@ -66,10 +66,12 @@ fn call(function: &str) -> Option<String> {
     let plain = without_generics(function);
     if let Some(dropped) = function.split_once("drop_in_place::<").or_else(|| function.split_once("drop_in_place<")) {
         let name = without_generics(dropped.1.trim_end_matches('>'));
-        return name.rsplit("::").next().map(|name| clean(&format!("drop {name}")));
+        let name = name.rsplit("::").next().unwrap_or_default().trim_matches(['{', '}']);
+        return Some(clean(&format!("drop {name}")));
     }
     let segments: Vec<&str> = plain.split("::").filter(|part| !part.is_empty() && !part.starts_with('{')).collect();
-    let short = segments[segments.len().saturating_sub(2)..].join("::");
+    // A module that nobody sees.
+    let short = segments[segments.len().saturating_sub(2)..].join("::").replace("functions::", "thread::");
     let is_access = plain.contains("atomic") || short.starts_with("ptr::") || segments.contains(&"__atomic_base");
     (!short.is_empty() && !is_access).then(|| clean(&short))
 }
@@ -183,14 +185,15 @@ impl Names {
     /// The line that a person would look at, and what is called there: a step inside of a library is shown where the library was called from.
     pub fn site(&mut self, finding: &Finding, place: Option<&Place>, callers: &[u32]) -> Site {
         let Some(place) = place else { return Site::default() };
-        let key = (place.offset, callers.to_vec());
+        let callers = || callers.iter().filter_map(|&caller| finding.frames.get(caller as usize));
+        // The numbers of frames are those of one finding; what they stand for is the same in all.
+        let key = (place.offset, callers().map(|frame| frame.offset).collect::<Vec<u64>>());
         if let Some(known) = self.sites.get(&key) {
             return known.clone();
         }
-        let callers = callers.iter().filter_map(|&caller| finding.frames.get(caller as usize));
         let mut site = Site::default();
         let mut called = Vec::new();
-        for frame in std::iter::once(place).chain(callers) {
+        for frame in std::iter::once(place).chain(callers()) {
             for line in self.lines.lines(frame) {
                 let shown = short(&line);
                 if !is_library(&line.file) {
@@ -235,9 +238,14 @@ impl Names {
         self.variable(address).or_else(|| self.code(address))
     }
 
+    /// Where an address lies in the program's file.
+    pub fn offset(&self, address: u64) -> Option<u64> {
+        address.checked_sub(BASE)
+    }
+
     /// The line that an address of the program's code returns to, as `file:line`.
     pub fn code(&mut self, address: u64) -> Option<String> {
-        let offset = address.checked_sub(BASE)?;
+        let offset = self.offset(address)?;
         let module = self.program.clone();
         self.short_line(&Place { module, offset })
     }
@@ -267,6 +275,8 @@ mod tests {
         check("std::sync::poison::mutex::Mutex<T>::lock", Some("Mutex::lock"));
         check("<std::sync::mpsc::Sender<i32> as core::ops::drop::Drop>::drop", Some("Sender::drop"));
         check("core::ptr::drop_in_place::<std::sync::MutexGuard<i32>>", Some("drop MutexGuard"));
+        check("core::ptr::drop_in_place::<counter::two_threads::{{closure}}>", Some("drop closure"));
+        check("std::thread::functions::park", Some("thread::park"));
         check("<core::sync::atomic::AtomicU32>::load", None);
         check("core::sync::atomic::atomic_load", None);
         check("std::condition_variable::wait", Some("condition_variable::wait"));

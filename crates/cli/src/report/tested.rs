@@ -193,9 +193,7 @@ fn preemptions(bound: u32) -> String {
 
 /// A finding: what happened in a sentence, the interleaving, who waits for what, and how to see it again.
 pub fn found(finding: &Finding, path: &str, names: &mut Names) -> String {
-    // What Rust's assertions print has lines of its own.
-    let message: Vec<&str> = finding.message.lines().map(str::trim).collect();
-    let mut sentence = names.explain(&message.join(", "));
+    let mut sentence = interleaving::explained(finding, names);
     let waits = interleaving::waits(finding, names);
     let stuck = sentence.starts_with("no thread can go on") && !waits.is_empty();
     if stuck {
@@ -226,7 +224,7 @@ fn quoted(path: &str) -> String {
 }
 
 /// What "complete" is relative to.
-fn relative(settings: &Settings) -> String {
+fn relative(settings: &Settings, compiler: &str) -> String {
     let spins = if settings.spins {
         "a loop that only waits goes on when what it reads changes"
     } else {
@@ -234,9 +232,14 @@ fn relative(settings: &Settings) -> String {
     };
     format!(
         "Relative to: fair schedules of at most {} steps; sequentially consistent memory; {spins}; {} reuse of freed memory; \
-         code that was compiled here (libraries are not instrumented). docs/coverage.md says what that leaves out.",
+         {}. docs/coverage.md says what that leaves out.",
         count(settings.steps_max),
         format!("{:?}", settings.reuse).to_lowercase(),
+        if compiler == "rustc" {
+            "Rust code, the standard library included (libraries in other languages are not instrumented)"
+        } else {
+            "code that was compiled here (libraries are not instrumented)"
+        }
     )
 }
 
@@ -261,7 +264,7 @@ impl Session<'_> {
         if self.tests.iter().any(|test| test.report.findings.is_empty())
             && let Some(test) = self.tests.first()
         {
-            texts.push(paint(FAINT, paragraph(&relative(&test.settings), 0).trim_end()) + "\n");
+            texts.push(paint(FAINT, paragraph(&relative(&test.settings, self.compiler), 0).trim_end()) + "\n");
         }
         let full = texts.join("\n");
         let line = format!("{}: {}", clean(self.file), counted(self.tests.len() as u64, "test"));
@@ -366,7 +369,7 @@ pub struct Found {
 impl Found {
     /// The finding in the file of that name.
     pub fn new(finding: &Finding, path: &str, names: &mut Names) -> Self {
-        let message = names.explain(&finding.message);
+        let message = interleaving::explained(finding, names);
         Found { test: finding.test.clone(), kind: finding.kind.name(), message, path: path.to_owned() }
     }
 }
