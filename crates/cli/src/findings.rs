@@ -36,6 +36,8 @@ pub struct CargoBuild {
     pub executable: PathBuf,
     /// Where it ran.
     pub ran_in: PathBuf,
+    /// Flags of the test program.
+    pub harness: Vec<String>,
     /// The test function, when it is known.
     pub function: Option<String>,
 }

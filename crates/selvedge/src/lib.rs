@@ -101,14 +101,20 @@ fn note_panics() {
 fn save(name: &str, report: &str) {
     let Some(directory) = std::env::var_os("SELVEDGE_REPORT_DIRECTORY") else { return };
     let file: String = name.chars().map(|letter| if letter.is_alphanumeric() { letter } else { '-' }).collect();
-    // The same line may explore many times, in a loop or for several tests: no report may replace another.
+    // The same line may explore many times, in a loop or for several tests that run side by side: no report may replace another.
     let mut path = std::path::Path::new(&directory).join(format!("{file}.json"));
     let mut number = 1;
-    while path.exists() {
-        number += 1;
-        path.set_file_name(format!("{file}-{number}.json"));
-    }
-    if let Err(error) = std::fs::write(&path, report) {
+    let written = loop {
+        match std::fs::File::create_new(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                number += 1;
+                path.set_file_name(format!("{file}-{number}.json"));
+            }
+            Err(error) => break Err(error),
+            Ok(mut file) => break std::io::Write::write_all(&mut file, report.as_bytes()),
+        }
+    };
+    if let Err(error) = written {
         eprintln!("selvedge: the report could not be written to {}: {error}", path.display());
     }
 }

@@ -116,6 +116,7 @@ mod tests {
             cargo: vec![],
             executable: nowhere(),
             ran_in: nowhere(),
+            harness: vec![],
             function: None,
         };
         let seen = read(&directory, &asked, &Origin { build: &build, runtime: Path::new(""), interrupted: false });
