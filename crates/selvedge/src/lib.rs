@@ -68,11 +68,11 @@ type Place = ([u8; 120], usize);
 
 thread_local!(static PANICKED_AT: Cell<Place> = const { Cell::new(([0; 120], 0)) });
 
-/// Whether the caller is in a run.
-fn is_running() -> bool {
+/// Whether the caller, which panics, is in a run. A debugger that was asked for stops here.
+fn panics_in_run() -> bool {
     // SAFETY: the runtime's function of that name has that type.
     let running = |found| unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(found)() };
-    symbol(c"selvedge_is_running").is_some_and(|found| running(found) != 0)
+    symbol(c"selvedge_panicking").is_some_and(|found| running(found) != 0)
 }
 
 /// Notes where threads panic from now on. What a panic in a run prints otherwise is left out; the finding tells it.
@@ -90,7 +90,7 @@ fn note_panics() {
                 let _ = PANICKED_AT.try_with(|place| place.set((bytes, end.len())));
             }
             // In a run it is a part of what the run does: printing it, with all callers, would be thousands of steps in thousands of runs.
-            if !is_running() {
+            if !panics_in_run() {
                 other(info);
             }
         }));
