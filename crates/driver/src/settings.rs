@@ -62,6 +62,8 @@ pub struct Settings {
     pub races: bool,
     /// Treat a thread that goes round a loop without effect as waiting for what it read to change.
     pub spins: bool,
+    /// Do not search what follows from attempts that failed and that the code would only make again (`dpor`).
+    pub retries: bool,
     /// Put every distinct history into the report.
     pub histories: bool,
     /// Repeat this schedule instead of searching.
@@ -85,6 +87,7 @@ impl Default for Settings {
             keep_going: false,
             races: true,
             spins: true,
+            retries: true,
             histories: false,
             replay: None,
             stop_at_failure: false,

@@ -15,6 +15,7 @@ use crate::memory::reset::Snapshot;
 use crate::posix::objects::Objects;
 use crate::posix::process;
 use crate::race::Races;
+use crate::retry::Retries;
 use crate::switch::{self, Context};
 use crate::{finding, sys, watchdog};
 
@@ -277,6 +278,7 @@ fn prepare(settings: &Settings) -> Result<(), String> {
         races: Races::default(),
         histories: Histories::default(),
         hosted: false,
+        retries: Retries::default(),
         time: 0,
     });
     Ok(())
@@ -323,13 +325,15 @@ fn renew(globals: &Snapshot) {
         control.races.reset();
         control.histories.reset();
         control.time = 1_000_000_000;
+        control.retries.renew();
     });
 }
 
 fn end_of(left: Left) -> End {
     match left {
         Left::Complete => End::Complete,
-        Left::Stuck => End::Stuck,
+        Left::Stuck | Left::Blocked => End::Stuck,
+        Left::Restart => End::Stopped(Stop::Redundant),
         Left::Truncated => End::Truncated,
         Left::Failed => End::Failed,
         Left::Stopped(stop) => End::Stopped(stop),
@@ -368,7 +372,10 @@ fn explore(test: &Test, settings: &Settings) -> TestReport {
         control.histories.forget();
     });
     for strategy in phases {
-        with(|control| control.strategy = strategy);
+        with(|control| {
+            control.retries.enable(settings.retries && strategy.turns_races());
+            control.strategy = strategy;
+        });
         let coverage = search(test, settings, globals, began, &mut report);
         report.redundant += with(|control| control.strategy.redundant());
         let reached = coverage.or_else(|| with(|control| control.strategy.so_far()));
@@ -418,13 +425,20 @@ fn search(
         report.runs += 1;
         report.blocked += u64::from(end == End::Stuck);
         report.truncated += u64::from(end == End::Truncated);
+        if with(|control| control.left) == Left::Restart {
+            with(|control| control.strategy = Box::new(Dpor::new()));
+            continue;
+        }
         let found = with(|control| {
             report.points += control.trace.len() as u64;
-            if matches!(end, End::Complete | End::Stuck) {
+            if matches!(control.left, Left::Complete | Left::Stuck) {
                 control.histories.keep();
             }
             let run = Run { trace: &control.trace, pending: &control.pending, end };
             control.strategy.finish(&run);
+            if control.left == Left::Blocked {
+                return None;
+            }
             finding::of_run(control, end, &report.test, report.runs)
         });
         if let Some(found) = found {
