@@ -203,7 +203,7 @@ impl Control {
         if self.pending.is_empty() {
             return self.leave(Left::Complete);
         }
-        if self.retries.attached != 0 && !retry::review(self) {
+        if self.retries.is_watching() && !retry::review(self) {
             return self.leave(Left::Restart);
         }
         let mut enabled = self.refresh();

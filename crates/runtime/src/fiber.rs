@@ -10,6 +10,7 @@ use selvedge_driver::FindingKind;
 use selvedge_explore::Thread;
 
 use crate::control::{self, Body, Control, Failure, Next, active, set_active, with};
+use crate::memory::arena;
 use crate::memory::reset::Snapshot;
 use crate::posix::real;
 use crate::retry;
@@ -55,7 +56,10 @@ impl Wants {
             Wants::End(other) => control.fibers[other].ended,
             Wants::Wake | Wants::Change => control.fibers[thread].woken,
             Wants::Once(once) => control.objects.once_done(once),
-            Wants::Value(address, size, value) => retry::value_at(address as u64, size) == value,
+            // What was freed is not waited for: the access itself is the error.
+            Wants::Value(address, size, value) => {
+                retry::value_at(address as u64, size) == value || arena::is_freed(address)
+            }
         }
     }
 }

@@ -117,6 +117,12 @@ fn shadow(address: usize) -> *mut u8 {
     (SHADOW + (address - BASE) / UNIT) as *mut u8
 }
 
+/// Whether an address lies in a block that was freed and not handed out again.
+pub fn is_freed(address: usize) -> bool {
+    // SAFETY: shadow of an address inside the arena.
+    inside(address) && unsafe { *shadow(address) } == FREED
+}
+
 /// Stops the run if an access touches arena memory that is not in use.
 #[inline(always)]
 pub fn check(address: usize, size: usize, write: bool, pc: u64) {

@@ -140,6 +140,14 @@ impl Trail {
         self.reads.push(Found { pc: 0, address, size: size as u8, bytes });
     }
 
+    /// Where an attempt began that ends with an access to a location: with the last load at that instruction, unless it did not
+    /// load the location (the access itself then tells something new, such as a data race).
+    fn attempt(&self, head: u64, back: bool, cell: u64, size: u8) -> Option<usize> {
+        let point = self.point(head)?;
+        let (load, _) = self.load_of(cell, size)?;
+        (if back { load >= point } else { load == point }).then_some(point)
+    }
+
     /// The last load at an instruction, if the attempt has one.
     fn point(&self, pc: u64) -> Option<usize> {
         (0..self.used).rev().find(|&at| self.points[at].state.pc == pc)
@@ -166,6 +174,18 @@ pub struct Retries {
     pub attached: u64,
     sites: HashMap<u64, Site, foldhash::fast::FixedState>,
     forest: Forest,
+    /// Waits of this run that ended.
+    over: Vec<Over>,
+}
+
+/// A wait that ended because the value came back. In an equivalent run it may have lasted longer.
+struct Over {
+    thread: usize,
+    pc: u64,
+    root: usize,
+    /// How many steps there were at its end.
+    steps: usize,
+    looked: Looked,
 }
 
 impl Retries {
@@ -179,6 +199,13 @@ impl Retries {
     /// A new run.
     pub fn renew(&mut self) {
         self.attached = 0;
+        self.over.clear();
+    }
+
+    /// Whether there is anything to look at after a step.
+    #[inline]
+    pub fn is_watching(&self) -> bool {
+        self.attached != 0 || !self.over.is_empty()
     }
 
     fn site(&self, pc: u64) -> Site {
@@ -232,7 +259,7 @@ pub fn arrive(
     let waits = match control.retries.site(pc) {
         Site::Matters => return Wants::Nothing,
         Site::Unknown { .. } => false,
-        Site::Pure { head, .. } if fiber.trail.point(head).is_none() => return Wants::Nothing,
+        Site::Pure { head, back } if fiber.trail.attempt(head, back, cell, size).is_none() => return Wants::Nothing,
         Site::Pure { .. } => true,
     };
     if let Failure::Load = failure
@@ -252,6 +279,14 @@ pub fn leave(control: &mut Control) -> Option<u64> {
     let fiber = &mut control.fibers[current];
     let attached = fiber.trail.attached.take()?;
     control.retries.attached &= !(1 << current);
+    if let Some(root) = attached.root {
+        let looked = std::mem::take(&mut fiber.trail.looked);
+        // A location of its own cannot have another value before the thread has made this step.
+        if looked.atomic.iter().any(|&(address, _)| address != attached.cell) {
+            let steps = control.trace.len();
+            control.retries.over.push(Over { thread: current, pc: attached.pc, root, steps, looked });
+        }
+    }
     if attached.waits {
         return Some(attached.expected);
     }
@@ -301,8 +336,8 @@ fn lane(control: &Control, thread: usize) -> Lane {
 }
 
 /// Every value that a location may have had, in this run or an equivalent one, since the thread last looked or was created;
-/// `None` when accesses of other sizes overlap it.
-fn values(control: &Control, thread: usize, address: u64, size: u8) -> Option<Vec<u64>> {
+/// `None` when accesses of other sizes overlap it. What the thread itself did after so many steps does not count.
+fn values(control: &Control, thread: usize, steps: usize, address: u64, size: u8) -> Option<Vec<u64>> {
     if !readable(address, size.into()) {
         return None;
     }
@@ -314,6 +349,9 @@ fn values(control: &Control, thread: usize, address: u64, size: u8) -> Option<Ve
             break;
         }
         let own = step.thread.index() == thread;
+        if own && at >= steps {
+            continue;
+        }
         for access in control.trace.accesses(at).iter().filter(|access| access.overlaps(&cell)) {
             if own && access.size != 0 && access.object == address {
                 return Some(found);
@@ -343,18 +381,37 @@ pub fn review(control: &mut Control) -> bool {
         let fails = value_at(attached.cell, attached.size) != attached.expected;
         let due = match attached.root {
             None => fails,
-            Some(_) => has_changed(control, thread),
+            Some(_) => has_changed(control, &control.fibers[thread].trail.looked),
         };
         if due && !examine(control, thread, attached) {
             return false;
         }
     }
-    true
+    (0..control.retries.over.len()).all(|at| review_over(control, at))
+}
+
+/// Looks at a wait that ended. False when the search has to start over.
+fn review_over(control: &mut Control, at: usize) -> bool {
+    if !has_changed(control, &control.retries.over[at].looked) {
+        return true;
+    }
+    let Over { thread, pc, root, steps, .. } = control.retries.over[at];
+    let lane = lane(control, thread);
+    let mut forest = std::mem::take(&mut control.retries.forest);
+    let mut looked = std::mem::take(&mut control.retries.over[at].looked);
+    looked.clear();
+    let all = |address, size| values(control, thread, steps, address, size);
+    let pure = forest.leaves_nothing(&lane, root, &all, &mut looked);
+    control.retries.forest = forest;
+    control.retries.over[at].looked = looked;
+    if !pure {
+        control.retries.sites.insert(pc, Site::Matters);
+    }
+    pure
 }
 
 /// Whether something that the last examination looked at is not as it was.
-fn has_changed(control: &Control, thread: usize) -> bool {
-    let looked = &control.fibers[thread].trail.looked;
+fn has_changed(control: &Control, looked: &Looked) -> bool {
     let last = control.trace.len().checked_sub(1);
     let changes = |access: &Access| {
         let end = access.object + u64::from(access.size);
@@ -374,13 +431,14 @@ fn examine(control: &mut Control, thread: usize, attached: Attached) -> bool {
     }
     let lane = lane(control, thread);
     let mut forest = std::mem::take(&mut control.retries.forest);
-    let known = attached.root.is_some();
     let found = attached.root.map(|root| (root, site)).or_else(|| begin(control, &mut forest, &lane, thread, attached, site));
     let mut looked = std::mem::take(&mut control.fibers[thread].trail.looked);
-    (looked.atomic.clear(), looked.plain.clear()).1;
+    looked.clear();
     let pure = found.filter(|&(root, _)| {
-        let all = |address, size| values(control, thread, address, size);
-        forest.leaves_nothing(&lane, root, &all, &mut looked) && (known || forest.goes_on(&lane, root))
+        let all = |address, size| values(control, thread, usize::MAX, address, size);
+        // A loop that waits for another thread, as for a lock, is none that tries again; it is looked for when it is new.
+        forest.leaves_nothing(&lane, root, &all, &mut looked)
+            && (matches!(site, Site::Pure { .. }) || forest.goes_on(&lane, root))
     });
     control.retries.forest = forest;
     control.fibers[thread].trail.looked = looked;
@@ -418,7 +476,7 @@ fn begin(
         Attempt { head: state.clone(), reads: trail.reads[*read..].to_vec(), at, failure, cell, size, expected, back }
     };
     if let Site::Pure { head, back } = site {
-        let point = trail.point(head)?;
+        let point = trail.attempt(head, back, cell, size)?;
         return Some((forest.root(lane, attempt(point, back, at)), site));
     }
     let first = attempt(0, true, at);
@@ -428,14 +486,14 @@ fn begin(
         let read = &trail.reads[trail.points[point].read];
         call.function == call::Function::Load(read.size) && call.arguments[0] == read.address
     });
-    let point = match (back, failure) {
+    let begins = match (back, failure) {
         (Some(point), _) => point,
         (None, Failure::Load) => return None,
         (None, _) => trail.load_of(cell, size)?.0,
     };
-    let now = Site::Pure { head: trail.points[point].state.pc, back: back.is_some() };
-    let head = attempt(point, back.is_some(), first.at);
-    Some((forest.root(lane, head), now))
+    let (head, back) = (trail.points[begins].state.pc, back.is_some());
+    let point = trail.attempt(head, back, cell, size)?;
+    Some((forest.root(lane, attempt(point, back, first.at)), Site::Pure { head, back }))
 }
 
 /// The thread waits at its access.

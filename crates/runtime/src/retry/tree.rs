@@ -16,6 +16,9 @@ use super::{Failure, readable, value_at};
 /// So many reads after a failure, and no more.
 const DEPTH_MAX: u32 = 24;
 
+/// So many announced accesses to the thread's own stack between two others.
+const STACK_ACCESSES_MAX: u32 = 100;
+
 /// An atomic load, or an announced plain read, with what it found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Found {
@@ -98,6 +101,14 @@ pub struct Looked {
     pub plain: Vec<(u64, u8, u128)>,
 }
 
+impl Looked {
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.atomic.clear();
+        self.plain.clear();
+    }
+}
+
 /// The values that a location has had in the run; `None` when that cannot be told.
 pub type Values<'a> = &'a dyn Fn(u64, u8) -> Option<Vec<u64>>;
 
@@ -172,13 +183,13 @@ impl Forest {
         let fresh = if attempt.back {
             Stop::At(load, attempt.head.clone())
         } else {
-            advance(lane, &attempt.head, value, &[])
+            go(lane, &attempt.head, value, &[])
         };
-        self.meet(lane, fresh, Some(late), 1)
+        self.meet(fresh, Some(late), 1)
     }
 
     /// Where the copies are now.
-    fn meet(&mut self, lane: &Lane, fresh: Stop, late: Option<Stop>, depth: u32) -> Child {
+    fn meet(&mut self, fresh: Stop, late: Option<Stop>, depth: u32) -> Child {
         let Stop::At(call, fresh) = fresh else { return Child::Bad };
         let alone = late.is_none();
         let late = match late {
@@ -189,11 +200,9 @@ impl Forest {
         if late.as_ref() == Some(&fresh) {
             return Child::Good;
         }
-        let on_stack = |address: u64| address >= lane.bottom && address < lane.top;
         match call.function {
             _ if depth > DEPTH_MAX => Child::Bad,
             Function::Load(_) | Function::Read(_) => Child::Node(self.add(fresh, late, call, depth)),
-            Function::Write(_) if on_stack(call.arguments[0]) => Child::Node(self.add(fresh, late, call, depth)),
             Function::Exchange(_) | Function::ExchangeValue(_) if alone => {
                 Child::Node(self.add(fresh, late, call, depth))
             }
@@ -211,9 +220,9 @@ impl Forest {
         let Node { fresh, late, call, depth, .. } = &self.nodes[node];
         let answer = if matches!(call.function, Function::Load(_)) { value as u64 } else { 0 };
         let depth = depth + 1;
-        let fresh = advance(lane, fresh, answer, &[]);
-        let late = late.as_ref().map(|late| advance(lane, late, answer, &[]));
-        let child = self.meet(lane, fresh, late, depth);
+        let fresh = go(lane, fresh, answer, &[]);
+        let late = late.as_ref().map(|late| go(lane, late, answer, &[]));
+        let child = self.meet(fresh, late, depth);
         self.nodes[node].children.push((value, child));
         child
     }
@@ -235,20 +244,17 @@ impl Forest {
                 })
             }
             _ => {
-                let Some(value) = self.plain(lane, node, looked) else { return false };
+                let Some(value) = self.plain(node, looked) else { return false };
                 let child = self.child(lane, node, value);
                 self.descend(lane, child, values, looked)
             }
         }
     }
 
-    /// What an announced plain access depends on. What is on the stack of the copies is part of them.
-    fn plain(&self, lane: &Lane, node: usize, looked: &mut Looked) -> Option<u128> {
+    /// What an announced plain read will find.
+    fn plain(&self, node: usize, looked: &mut Looked) -> Option<u128> {
         let Call { function, arguments } = self.nodes[node].call;
-        let Function::Read(size) = function else { return Some(0) };
-        if (lane.bottom..lane.top).contains(&arguments[0]) {
-            return Some(0);
-        }
+        let Function::Read(size) = function else { return None };
         let value = plain_value(arguments[0], size)?;
         looked.plain.push((arguments[0], size, value));
         Some(value)
@@ -269,7 +275,7 @@ impl Forest {
                         readable(arguments[0], size.into()) && value_at(arguments[0], size) == expected
                     });
                 }
-                Function::Read(_) | Function::Write(_) => match self.plain(lane, node, &mut Looked::default()) {
+                Function::Read(_) => match self.plain(node, &mut Looked::default()) {
                     Some(value) => self.child(lane, node, value),
                     None => return false,
                 },
@@ -302,10 +308,26 @@ impl Forest {
     }
 }
 
+/// The next call of the runtime that is not about the thread's own stack.
+fn go(lane: &Lane, start: &State, answer: u64, overlay: &[Overlay]) -> Stop {
+    let mut stop = advance(lane, start, answer, overlay);
+    for _ in 0..STACK_ACCESSES_MAX {
+        match &stop {
+            Stop::At(Call { function: Function::Read(_) | Function::Write(_), arguments }, state)
+                if (lane.bottom..lane.top).contains(&arguments[0]) =>
+            {
+                stop = advance(lane, state, 0, overlay);
+            }
+            _ => return stop,
+        }
+    }
+    Stop::Lost
+}
+
 /// Where the thread comes after its access found a value that makes it fail.
 pub fn after_failure(lane: &Lane, attempt: &Attempt, value: u64) -> Stop {
     match attempt.failure {
-        Failure::Load | Failure::Answer => advance(lane, &attempt.at, value, &[]),
+        Failure::Load | Failure::Answer => go(lane, &attempt.at, value, &[]),
         Failure::Stored(expected) => {
             let mut at = attempt.at.clone();
             let size = usize::from(attempt.size);
@@ -313,7 +335,7 @@ pub fn after_failure(lane: &Lane, attempt: &Attempt, value: u64) -> Stop {
                 Some(bytes) => bytes.copy_from_slice(&value.to_le_bytes()[..size]),
                 None => return Stop::Lost,
             }
-            advance(lane, &at, 0, &[])
+            go(lane, &at, 0, &[])
         }
     }
 }
@@ -324,7 +346,7 @@ fn replays(lane: &Lane, attempt: &Attempt) -> bool {
     let mut overlay: Vec<Overlay> = Vec::new();
     let mut reads = attempt.reads.iter();
     let Some(first) = reads.next() else { return false };
-    let mut stop = advance(lane, &attempt.head, first.word(), &overlay);
+    let mut stop = go(lane, &attempt.head, first.word(), &overlay);
     for _ in 0..4 * DEPTH_MAX {
         let Stop::At(call, state) = stop else { return false };
         let here = (state.pc, state.sp, state.registers) == (attempt.at.pc, attempt.at.sp, attempt.at.registers);
@@ -336,23 +358,21 @@ fn replays(lane: &Lane, attempt: &Attempt) -> bool {
         if here && call.function == wanted && call.arguments[0] == attempt.cell && reads.len() == 0 {
             return true;
         }
-        let on_stack = (lane.bottom..lane.top).contains(&call.arguments[0]);
         let answer = match call.function {
             Function::Load(size) => match reads.next() {
                 Some(read) if read.pc == state.pc && (read.address, read.size) == (call.arguments[0], size) => read.word(),
                 _ => return false,
             },
-            Function::Read(size) if !on_stack => match reads.next() {
+            Function::Read(size) => match reads.next() {
                 Some(read) if read.pc == 0 && (read.address, read.size) == (call.arguments[0], size) => {
                     overlay.push((read.address, read.size, read.bytes));
                     0
                 }
                 _ => return false,
             },
-            Function::Read(_) | Function::Write(_) if on_stack => 0,
             _ => return false,
         };
-        stop = advance(lane, &state, answer, &overlay);
+        stop = go(lane, &state, answer, &overlay);
     }
     false
 }
