@@ -61,7 +61,6 @@ impl<S: TransitionSystem, L: Look<S>> Space for States<'_, S, L> {
     type Scratch = Scratch<S::State>;
     type Reason = ();
     const TAGGED: bool = false;
-    const MIXED: bool = false;
 
     fn scratch(&self) -> Self::Scratch {
         Scratch { next: Vec::new(), initial: Vec::new(), ample: Ample::default() }
@@ -154,7 +153,7 @@ fn look<S: TransitionSystem, L: Look<S>>(
     }
     let mut fewest = false;
     if settings.minimise && shortest {
-        if let Some(better) = fewest_switches(&space, path.steps.len(), outcome.states, watch) {
+        if let Some((better, ())) = fewest_switches(&space, path.steps.len(), outcome.states, watch) {
             (path, fewest) = (better, true);
         }
     }

@@ -3,9 +3,12 @@
 
 pub mod answer;
 pub mod explore;
+mod graph;
 pub mod limits;
 mod minimise;
+mod normal;
 mod reduce;
+pub mod refine;
 mod search;
 mod store;
 pub mod system;
@@ -13,4 +16,5 @@ pub mod system;
 pub use answer::{Answer, Reason, Statistics, Trace, TraceStep, Trouble, Verdict};
 pub use explore::{deadlock_free, explore, reaches};
 pub use limits::{Limit, Reductions, Settings};
+pub use refine::{Model, refines};
 pub use system::{Action, Fault, Label, TransitionSystem};

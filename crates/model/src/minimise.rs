@@ -84,7 +84,12 @@ impl Levels {
 }
 
 /// A path of `length` steps to something wrong, with as few context switches as any; `None` when that takes too much work.
-pub(crate) fn fewest_switches<S: Space>(space: &S, length: usize, states: u64, watch: Watch<'_>) -> Option<Path> {
+pub(crate) fn fewest_switches<S: Space>(
+    space: &S,
+    length: usize,
+    states: u64,
+    watch: Watch<'_>,
+) -> Option<(Path, S::Reason)> {
     let nodes_max = (states.saturating_mul(8) + 200_000).min(20_000_000) as usize;
     let mut scratch = space.scratch();
     let mut out = Steps::default();
@@ -94,7 +99,7 @@ pub(crate) fn fewest_switches<S: Space>(space: &S, length: usize, states: u64, w
         levels.add(out.bytes(step), &step.by(NOBODY), 0, NOBODY);
     }
     // The best so far: switches, node, and the wrong step if it is one.
-    let mut best: Option<(u32, u32, Option<PathStep>)> = None;
+    let mut best: Option<(u32, u32, Option<PathStep>, S::Reason)> = None;
     let mut from = 0;
     for depth in 0..=length {
         let to = levels.nodes.len();
@@ -118,7 +123,7 @@ pub(crate) fn fewest_switches<S: Space>(space: &S, length: usize, states: u64, w
                         state: out.bytes(step).to_vec(),
                         tag: step.tag,
                     });
-                    best = Some((cost, at as u32, step));
+                    best = Some((cost, at as u32, step, found.reason.clone()));
                 }
                 continue;
             }
@@ -130,8 +135,8 @@ pub(crate) fn fewest_switches<S: Space>(space: &S, length: usize, states: u64, w
         }
         from = to;
     }
-    let (_, node, last) = best?;
-    Some(path(&levels, node, last))
+    let (_, node, last, reason) = best?;
+    Some((path(&levels, node, last), reason))
 }
 
 fn switch(last: u32, actor: u32) -> u32 {

@@ -32,9 +32,12 @@ pub(crate) trait Space: Sync {
     type Reason: Clone + Send;
     /// Whether tags are used. Without them all are zero and cost nothing.
     const TAGGED: bool;
+
     /// Whether both nodes and steps can be wrong: then a wrong step is reported only after the rest of its level was looked at
     /// for a wrong node, which is shorter.
-    const MIXED: bool;
+    fn mixed(&self) -> bool {
+        false
+    }
 
     /// New buffers.
     fn scratch(&self) -> Self::Scratch;
@@ -260,6 +263,13 @@ impl Path {
     /// The node it leads to.
     pub(crate) fn end(&self) -> (Vec<u8>, u32) {
         self.steps.last().map_or_else(|| self.root.clone(), |step| (step.state.clone(), step.tag))
+    }
+}
+
+impl Path {
+    /// The packed state it leads to.
+    pub(crate) fn end_state(&self) -> Vec<u8> {
+        self.end().0
     }
 }
 

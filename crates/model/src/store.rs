@@ -10,6 +10,11 @@ use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::FixedState;
 
+/// A hash map whose order does not differ from run to run.
+pub(crate) type Map<K, V> = hashbrown::HashMap<K, V, FixedState>;
+/// A hash set whose order does not differ from run to run.
+pub(crate) type Set<K> = hashbrown::HashSet<K, FixedState>;
+
 /// The hash of a packed state.
 pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
     let mut hasher = FixedState::with_seed(0x5e1f_edce).build_hasher();

@@ -77,6 +77,11 @@ impl Shard {
         (tag != DEAD).then(|| (self.states.get(state), tag))
     }
 
+    /// The number of a state, if it is there.
+    pub(crate) fn find(&self, hash: u64, bytes: &[u8]) -> Option<u32> {
+        self.states.find(hash, bytes)
+    }
+
     /// Whether the node is this one.
     pub(super) fn is(&self, node: u32, hash: u64, bytes: &[u8], tag: u32) -> bool {
         if let Some(kept) = self.states.kept_hash(node) {

@@ -181,7 +181,7 @@ impl<S: Space> Worker<'_, '_, S> {
         if let Some(Found { reason, step }) = self.out.found.take() {
             let length = self.depth + u32::from(step.is_some());
             self.shared.note(length, global, Halt::Found(Found { reason, step }));
-            return step.is_none() || !S::MIXED;
+            return step.is_none() || !self.shared.space.mixed();
         }
         self.sort_out(global);
         false
@@ -235,7 +235,7 @@ impl<S: Space> Worker<'_, '_, S> {
             shared.grown[turn].store(true, Ordering::Relaxed);
         }
         let found = lock(&shared.stopped).as_ref().map(|stopped| stopped.length);
-        let wait = S::MIXED && found.is_some_and(|length| length > self.depth);
+        let wait = self.shared.space.mixed() && found.is_some_and(|length| length > self.depth);
         if found.is_some() && !wait {
             shared.stop[turn].store(true, Ordering::Relaxed);
         }
