@@ -1,6 +1,8 @@
 //! Tests of the language as a whole.
 
 mod constructs;
+mod random;
+mod reference;
 
 use std::collections::{HashMap, VecDeque};
 
