@@ -1,7 +1,21 @@
 //! Proofs about models of concurrent algorithms: refinement, quasi refinement, deadlock, reachability and temporal
 //! formulas, for transition systems that come from a text in CSP# or from Rust code.
 
+pub mod answer;
+pub mod explore;
+mod graph;
 pub mod language;
+pub mod limits;
+mod minimise;
+mod normal;
+mod reduce;
+pub mod refine;
+mod search;
+mod store;
 pub mod system;
 
+pub use answer::{Answer, Reason, Statistics, Trace, TraceStep, Trouble, Verdict};
+pub use explore::{deadlock_free, explore, reaches};
+pub use limits::{Limit, Reductions, Settings};
+pub use refine::{Model, refines};
 pub use system::{Action, Fault, Label, TransitionSystem};
