@@ -7,7 +7,11 @@ mod graph;
 pub mod language;
 pub mod limits;
 mod minimise;
+pub mod models;
 mod normal;
+pub mod object;
+pub mod objects;
+pub mod quasi;
 mod reduce;
 pub mod refine;
 mod search;
@@ -17,5 +21,9 @@ pub mod system;
 pub use answer::{Answer, Reason, Statistics, Trace, TraceStep, Trouble, Verdict};
 pub use explore::{deadlock_free, explore, reaches};
 pub use limits::{Limit, Reductions, Settings};
+pub use object::{
+    Criterion, Guard, Implementation, Measure, ObjectEvent, Operation, Relaxation, SequentialObject, Value,
+};
+pub use quasi::{first_violation, linearizes};
 pub use refine::{Model, refines};
 pub use system::{Action, Fault, Label, TransitionSystem};
