@@ -268,6 +268,8 @@ pub(crate) struct Alphabet {
 pub(crate) struct Operation {
     pub name: Name,
     pub params: Vec<Index>,
+    /// When it does not hold, the operation blocks.
+    pub guard: Option<ExprId>,
     pub body: Block,
 }
 

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 
 use crate::system::Label;
 
@@ -72,6 +73,14 @@ impl Labels {
         }
         names.push(Family { name: name.to_owned(), joint, small: std::array::from_fn(|_| Box::default()) });
         NameId(names.len() as u32 - 1)
+    }
+}
+
+impl Labels {
+    /// Whether some label has the name.
+    pub fn has(&self, name: &str, joint: Joint) -> bool {
+        let names = self.names.read().expect("nobody panics with it");
+        names.iter().any(|family| family.name == name && family.joint == joint.text())
     }
 }
 
@@ -163,9 +172,10 @@ impl Frozen {
         text
     }
 
-    /// The label that is printed like this, if there was one.
-    pub fn find(&self, text: &str) -> Option<Label> {
-        let count = self.known.read().expect("nobody panics with it").keys.len() as u32;
-        (FIRST..FIRST + count).map(Label).find(|&label| self.show(label) == text)
+    /// The name and the values of a label.
+    pub fn key(&self, label: Label) -> Option<(NameId, SmallVec<[i32; 4]>)> {
+        let known = self.known.read().expect("nobody panics with it");
+        let key = known.keys.get(label.0.checked_sub(FIRST)? as usize)?;
+        Some((NameId(key[0] as u32), key[1..].iter().copied().collect()))
     }
 }

@@ -5,6 +5,7 @@
 //! Invariant: whatever the text is, the answer is a model or a list of mistakes; nothing here panics or recurses without
 //! bound.
 
+mod actors;
 pub(crate) mod ast;
 pub(crate) mod check;
 pub mod diagnostic;
@@ -12,8 +13,10 @@ mod eval;
 mod labels;
 mod lower;
 mod machine;
+mod object;
 mod parse;
 mod program;
+mod run;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -26,12 +29,14 @@ pub use system::{State, System};
 
 use check::Unchecked;
 use machine::Memo;
+use object::Object;
 use program::Program;
 
 /// A model that was read and compiled.
 pub struct Model {
     program: Arc<Program>,
     memo: Arc<Memo>,
+    objects: Vec<Object>,
     assertions: Vec<Unchecked>,
     texts: Vec<String>,
 }
@@ -40,13 +45,13 @@ impl Model {
     /// Reads a model, or says all that is wrong with it.
     pub fn new(text: &str) -> Result<Self, Vec<Diagnostic>> {
         let ast = parse::parse(text).map_err(|error| vec![*error])?;
-        let (program, assertions) = lower::lower(&ast, text)?;
+        let lower::Compiled { program, objects, claims: assertions } = lower::lower(&ast, text)?;
         let texts = assertions
             .iter()
             .map(|assertion| text[assertion.span.start as usize..assertion.span.end as usize].to_owned())
             .collect();
         let memo = Arc::new(Memo::new(&program));
-        Ok(Model { program: Arc::new(program), memo, assertions, texts })
+        Ok(Model { program: Arc::new(program), memo, objects, assertions, texts })
     }
 
     /// The assertions as they are written, in their order.

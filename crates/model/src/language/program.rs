@@ -279,6 +279,7 @@ pub(crate) struct Global {
     pub at: u32,
     pub len: u32,
     pub boolean: bool,
+    pub array: bool,
 }
 
 /// One channel of those that a declaration makes.
@@ -315,6 +316,28 @@ impl Program {
 
     pub fn env_len(&self, id: NodeId) -> usize {
         self.env_lens[id.0 as usize] as usize
+    }
+
+    /// Variables, collections and channels with what they hold.
+    pub fn describe(&self, data: &[i32]) -> String {
+        let value = |value: i32, boolean: bool| match (boolean, value) {
+            (true, 0) => "false".to_owned(),
+            (true, _) => "true".to_owned(),
+            (false, value) => value.to_string(),
+        };
+        let mut parts = Vec::new();
+        for global in &self.globals {
+            let words = &data[global.at as usize..(global.at + global.len) as usize];
+            let shown: Vec<String> = words.iter().map(|&word| value(word, global.boolean)).collect();
+            let shown = if global.array { format!("[{}]", shown.join(",")) } else { shown.join("") };
+            parts.push(format!("{}={shown}", global.name));
+        }
+        for (segment, name) in self.segments.iter().enumerate() {
+            let (start, len) = self.locate(segment as u32, data);
+            let shown: Vec<String> = data[start..start + len].iter().map(i32::to_string).collect();
+            parts.push(format!("{name}=<{}>", shown.join(",")));
+        }
+        parts.join(" ")
     }
 
     /// The label of an event without values or with given ones.

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use super::actors;
 use super::eval::{Reading, Words};
 use super::machine::{self, Memo, Scratch, Walk};
 use super::program::{ExId, Program};
@@ -30,7 +31,7 @@ impl System {
         System { program, memo, def, args: args.into() }
     }
 
-    /// Whether a condition on variables holds in a state.
+    /// The value of a condition, or of a number, in a state.
     pub(crate) fn value(&self, condition: ExId, state: &State) -> Result<i32, Fault> {
         let from = Reading { data: &state.0, env: &[], bound: &[] };
         self.program.eval(condition, &from).map_err(|fault| *fault)
@@ -106,5 +107,21 @@ impl TransitionSystem for System {
 
     fn label_name(&self, label: Label) -> String {
         self.program.labels.show(label)
+    }
+
+    fn actor_name(&self, actor: u32) -> String {
+        let body = &self.program.defs[self.def as usize].body;
+        let env = machine::env_of(body, &self.args, &[]);
+        actors::name(&self.program, body.node, &env, actor)
+    }
+
+    fn describe(&self, state: &State) -> Option<String> {
+        let shown = self.program.describe(&state.0);
+        (!shown.is_empty()).then_some(shown)
+    }
+
+    fn terminated(&self, state: &State) -> bool {
+        let start = self.program.process_start(&state.0);
+        state.0[start] == machine::DONE.0 as i32
     }
 }

@@ -52,7 +52,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn fresh(&self, name: &Name) -> Lowered<()> {
+    pub(super) fn fresh(&self, name: &Name) -> Lowered<()> {
         let text = name.text.as_str();
         let taken = self.constants.contains_key(text)
             || self.defines.contains_key(text)
@@ -94,7 +94,7 @@ impl<'a> Lowering<'a> {
         Ok(sizes)
     }
 
-    fn variable(&mut self, var: &'a Var) -> Lowered<()> {
+    pub(super) fn variable(&mut self, var: &'a Var) -> Lowered<()> {
         let mut sizes = self.sizes(var)?;
         if let Some(kind) = var.collection {
             let (base, count) = (self.segments.len() as u32, sizes.iter().product::<u32>());
@@ -131,7 +131,7 @@ impl<'a> Lowering<'a> {
             return self.error(Code::TooLarge, var.name.span, format!("the variables take more than {DATA_MAX} words"));
         }
         self.data.extend(values);
-        self.globals.push(Global { name: var.name.text.clone(), at, len, boolean: ty == Ty::Bool });
+        self.globals.push(Global { name: var.name.text.clone(), at, len, boolean: ty == Ty::Bool, array: !sizes.is_empty() });
         self.variables.insert(&var.name.text, Variable::Words { at, sizes, bounds, ty });
         Ok(())
     }

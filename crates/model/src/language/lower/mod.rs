@@ -8,6 +8,7 @@
 mod claim;
 mod declaration;
 mod expression;
+mod object;
 mod process;
 mod statement;
 
@@ -18,6 +19,7 @@ use super::ast::{self, Collection, Model};
 use super::check::Unchecked;
 use super::diagnostic::{Code, Diagnostic, Places, Span};
 use super::labels::Labels;
+use super::object::Object;
 use super::program::{ChannelInfo, Closure, Def, Ex, ExId, Global, Node, NodeId, Place, Program, Source, St};
 
 type Lowered<T> = Result<T, Box<Diagnostic>>;
@@ -97,6 +99,13 @@ struct Part {
     needs: Vec<Binder>,
 }
 
+/// What comes out of a text.
+pub(crate) struct Compiled {
+    pub program: Program,
+    pub objects: Vec<Object>,
+    pub claims: Vec<Unchecked>,
+}
+
 struct Lowering<'a> {
     model: &'a Model,
     places: Places<'a>,
@@ -129,11 +138,12 @@ struct Lowering<'a> {
 }
 
 /// Compiles a model, or says all that is wrong with it.
-pub(crate) fn lower(model: &Model, text: &str) -> Result<(Program, Vec<Unchecked>), Vec<Diagnostic>> {
+pub(crate) fn lower(model: &Model, text: &str) -> Result<Compiled, Vec<Diagnostic>> {
     let mut lowering = Lowering::new(model, text);
     lowering.node(Node::Done, &Own::default());
     lowering.declare();
     let defs = lowering.define_all();
+    let objects = lowering.objects(text);
     let claims = lowering.claims();
     if !lowering.errors.is_empty() {
         return Err(lowering.errors);
@@ -154,7 +164,7 @@ pub(crate) fn lower(model: &Model, text: &str) -> Result<(Program, Vec<Unchecked
         fixed,
         labels: lowering.labels.freeze(),
     };
-    Ok((program, claims))
+    Ok(Compiled { program, objects, claims })
 }
 
 impl<'a> Lowering<'a> {

@@ -131,7 +131,7 @@ fn several(
 }
 
 /// The parts with their environments.
-pub(super) fn parts(program: &Program, parts: &Parts, env: &[i32]) -> Evaluated<Vec<(NodeId, Env)>> {
+pub(in super::super) fn parts(program: &Program, parts: &Parts, env: &[i32]) -> Evaluated<Vec<(NodeId, Env)>> {
     match parts {
         Parts::Each(list) => Ok(list.iter().map(|closure| (closure.node, env_of(closure, env, &[]))).collect()),
         Parts::Indexed(indices, closure, place) => {

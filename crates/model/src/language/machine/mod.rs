@@ -15,7 +15,8 @@ mod leaf;
 use smallvec::SmallVec;
 
 pub(super) use alphabet::Memo;
-pub(super) use build::apply;
+pub(super) use build::{DONE, apply, parts};
+pub(super) use join::members;
 
 use super::eval::{Evaluated, Words, fault};
 use super::program::{Closure, Node, NodeId, Program, Source};

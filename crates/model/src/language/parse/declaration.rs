@@ -263,7 +263,14 @@ impl Parser<'_> {
                         break;
                     }
                 }
-                operations.push(Operation { name, params, body: self.block()? });
+                let guard = if self.take("[") {
+                    let guard = self.expression()?;
+                    self.expect("]", "after the guard")?;
+                    Some(guard)
+                } else {
+                    None
+                };
+                operations.push(Operation { name, params, guard, body: self.block()? });
             } else {
                 return Err(self.unexpected("`var` or `operation`"));
             }
