@@ -4,6 +4,7 @@
 pub mod answer;
 pub mod explore;
 mod graph;
+pub mod language;
 pub mod limits;
 mod minimise;
 pub mod models;
