@@ -244,6 +244,7 @@ pub fn troubled(trouble: &Trouble, started: Instant) -> Entry {
         line: text,
         json: json::troubled(trouble, seconds),
         certificate: None,
+        html: None,
     }
 }
 

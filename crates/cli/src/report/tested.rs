@@ -244,7 +244,7 @@ impl Session<'_> {
         }
         let full = texts.join("\n");
         let line = format!("{}: {}", clean(self.file), counted(self.tests.len() as u64, "test"));
-        Entry { exit: self.exit(), full, line, json: self.json(&mut names), certificate: None }
+        Entry { exit: self.exit(), full, line, json: self.json(&mut names), certificate: None, html: None }
     }
 
     fn json(&self, names: &mut Names) -> String {
