@@ -98,8 +98,7 @@ impl Recipe {
             }
         }
         let runtime = places.find().map_err(|reason| Trouble::new(&name, reason).advise(Places::advice()))?;
-        let scratch =
-            Scratch::new(temporary).map_err(|error| Trouble::io(&temporary.display().to_string(), &error))?;
+        let scratch = Scratch::new(temporary).map_err(|error| Trouble::io(&temporary.display().to_string(), &error))?;
         let (program, fingerprint) = self.build_in(&runtime, scratch.path())?;
         Ok(Built { program, directory: scratch.path().to_path_buf(), fingerprint, _scratch: scratch })
     }

@@ -128,7 +128,11 @@ impl Progress {
         let runs = quantity::counted(self.runs.load(Ordering::Relaxed), "run");
         match tests.count {
             1 => runs,
-            count => format!("{} of {} done, {runs}", quantity::count(tests.done as u64), quantity::counted(count as u64, "test")),
+            count => format!(
+                "{} of {} done, {runs}",
+                quantity::count(tests.done as u64),
+                quantity::counted(count as u64, "test")
+            ),
         }
     }
 

@@ -64,7 +64,7 @@ pub struct Settings {
     pub races: bool,
     /// Treat a thread that goes round a loop without effect as waiting for what it read to change.
     pub spins: bool,
-    /// Give up a turn of a loop that only retries: it is not explored further.
+    /// Do not search what follows from attempts that failed and that the code would only make again (`dpor`).
     pub retries: bool,
     /// Put every distinct history into the report.
     pub histories: bool,

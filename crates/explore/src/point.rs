@@ -160,6 +160,12 @@ pub trait Strategy {
         false
     }
 
+    /// Whether it learns from what threads that wait would have done, so that a run in which they wait for ever leads on to those
+    /// in which they do not.
+    fn turns_races(&self) -> bool {
+        false
+    }
+
     /// How many runs were ended because they could only have repeated others.
     fn redundant(&self) -> u64 {
         0

@@ -15,6 +15,7 @@ use crate::fiber::{Fiber, Wants};
 use crate::history::Histories;
 use crate::posix::objects::Objects;
 use crate::race::Races;
+use crate::retry::{self, Retries};
 use crate::switch::Context;
 
 /// Why a run was left before its threads ended.
@@ -37,6 +38,10 @@ pub enum Left {
     Stuck,
     /// Too many steps.
     Truncated,
+    /// Nobody can go, and some threads could only try again what failed.
+    Blocked,
+    /// Something that was taken for granted about loops is not so: the search has to start over.
+    Restart,
     /// `failure` says why.
     Failed,
     /// The strategy wanted so.
@@ -101,6 +106,8 @@ pub struct Control {
     pub callers: Option<Vec<Vec<u64>>>,
     /// Nanoseconds of virtual time.
     pub time: u64,
+    /// Loops that only try again.
+    pub retries: Retries,
 }
 
 /// The function that a thread starts with.
@@ -169,7 +176,8 @@ impl Control {
         &mut self.fibers[current]
     }
 
-    fn slot(&self, thread: usize) -> Option<usize> {
+    /// Where the thread's pending step is.
+    pub fn slot(&self, thread: usize) -> Option<usize> {
         self.pending.iter().position(|pending| pending.thread.index() == thread)
     }
 
@@ -197,12 +205,16 @@ impl Control {
         if self.pending.is_empty() {
             return self.leave(Left::Complete);
         }
+        if self.retries.is_watching() && !retry::review(self) {
+            return self.leave(Left::Restart);
+        }
         let mut enabled = self.refresh();
         if enabled == 0 && self.rouse() {
             enabled = self.refresh();
         }
         if enabled == 0 {
-            return self.leave(Left::Stuck);
+            let left = retry::end(self);
+            return self.leave(left);
         }
         if self.trace.len() as u64 >= self.settings.steps_max {
             return self.leave(Left::Truncated);
@@ -277,6 +289,7 @@ impl Control {
         if self.callers.is_some() {
             self.note_callers();
         }
+        self.fiber().made += 1;
         self.under_way = false;
     }
 

@@ -10,8 +10,10 @@ use selvedge_driver::FindingKind;
 use selvedge_explore::Thread;
 
 use crate::control::{self, Body, Control, Failure, Left, Next, active, set_active, with};
+use crate::memory::arena;
 use crate::memory::reset::Snapshot;
 use crate::posix::real;
+use crate::retry;
 use crate::switch::{self, Context};
 use crate::sys;
 
@@ -36,6 +38,8 @@ pub enum Wants {
     Once(usize),
     /// A change of what its loop reads.
     Change,
+    /// To find a value at an address: it would only try again otherwise.
+    Value(usize, u8, u64),
 }
 
 impl Wants {
@@ -52,6 +56,10 @@ impl Wants {
             Wants::End(other) => control.fibers[other].ended,
             Wants::Wake | Wants::Change => control.fibers[thread].woken,
             Wants::Once(once) => control.objects.once_done(once),
+            // What was freed is not waited for: the access itself is the error.
+            Wants::Value(address, size, value) => {
+                retry::value_at(address as u64, size) == value || arena::is_freed(address)
+            }
         }
     }
 }
@@ -102,6 +110,10 @@ pub struct Fiber {
     pub random: u64,
     /// Its loops.
     pub spin: crate::spin::Spin,
+    /// What it read since it last did anything else.
+    pub trail: retry::Trail,
+    /// How many steps it has made.
+    pub made: u32,
 }
 
 impl Fiber {
@@ -131,6 +143,12 @@ impl Fiber {
         callers
     }
 
+    /// It did something that is more than reading.
+    pub fn effect(&mut self) {
+        self.spin.effect();
+        self.trail.clear();
+    }
+
     /// Makes it ready for a new run.
     fn renew(&mut self, body: Body, argument: *mut c_void) {
         self.body = Some((body, argument));
@@ -146,6 +164,8 @@ impl Fiber {
         self.destructors.clear();
         self.keys.fill(std::ptr::null_mut());
         self.spin.reset();
+        self.trail.reset();
+        self.made = 0;
         // SAFETY: nobody runs on this stack: the fiber's last run is over.
         self.context.stack = unsafe { switch::new_stack(self.top) };
     }
@@ -234,6 +254,8 @@ fn bear() -> Option<Fiber> {
         storage: std::mem::take(&mut birth.storage),
         random: 0,
         spin: crate::spin::Spin::default(),
+        trail: retry::Trail::default(),
+        made: 0,
     })
 }
 

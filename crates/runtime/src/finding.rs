@@ -68,7 +68,7 @@ fn holder(control: &Control, wants: Wants) -> Option<u8> {
 fn waits(control: &Control, thread: usize) -> Option<Waits> {
     let fiber = &control.fibers[thread];
     let (what, object) = match fiber.wants {
-        Wants::Nothing => return None,
+        Wants::Nothing | Wants::Value(..) => return None,
         Wants::Mutex(mutex) => ("mutex", mutex as u64),
         Wants::Shared(lock) | Wants::Exclusive(lock) => ("rwlock", lock as u64),
         Wants::Unit(semaphore) => ("semaphore", semaphore as u64),

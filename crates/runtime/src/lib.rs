@@ -13,7 +13,7 @@
 //! | `abi` | what compilers call |
 //! | `posix` | what programs call |
 //! | `memory` | the heap, and putting variables back |
-//! | `race`, `spin` | data races, and loops that wait |
+//! | `race`, `spin`, `retry` | data races, loops that wait, and loops that try again |
 //! | `history` | calls and returns of operations |
 //! | `session`, `finding`, `watchdog` | run after run, what they found, and what never ends |
 //! | `debug` | stops where a replay fails |
@@ -36,6 +36,7 @@ mod memory;
 mod point;
 mod posix;
 mod race;
+mod retry;
 mod session;
 mod share;
 mod site;

@@ -15,6 +15,7 @@ use crate::memory::reset::Snapshot;
 use crate::posix::objects::Objects;
 use crate::posix::process;
 use crate::race::Races;
+use crate::retry::Retries;
 use crate::switch::{self, Context};
 use crate::{exchange, finding, share, sys, watchdog};
 
@@ -317,6 +318,7 @@ fn prepare(settings: &Settings) -> Result<(), String> {
         histories: Histories::default(),
         hosted: false,
         callers: None,
+        retries: Retries::default(),
         time: 0,
     });
     Ok(())
@@ -366,13 +368,15 @@ pub fn renew(globals: &Snapshot) {
         control.races.reset();
         control.histories.reset();
         control.time = 1_000_000_000;
+        control.retries.renew();
     });
 }
 
 fn end_of(left: Left) -> End {
     match left {
         Left::Complete => End::Complete,
-        Left::Stuck => End::Stuck,
+        Left::Stuck | Left::Blocked => End::Stuck,
+        Left::Restart => End::Stopped(Stop::Redundant),
         Left::Truncated => End::Truncated,
         Left::Failed => End::Failed,
         Left::Stopped(stop) => End::Stopped(stop),
@@ -404,7 +408,10 @@ fn explore(test: &Test, settings: &Settings) -> TestReport {
         share_at: if settings.jobs > 1 { began + share::ALONE * settings.slice } else { f64::INFINITY },
     };
     for strategy in phases {
-        with(|control| control.strategy = strategy);
+        with(|control| {
+            control.retries.enable(settings.retries && strategy.turns_races());
+            control.strategy = strategy;
+        });
         let coverage = search(test, settings, globals, &search_for, &mut report);
         let shared = coverage.is_none() && report.findings.is_empty() && sys::now() > search_for.share_at;
         if shared && let Some(rest) = with(|control| control.strategy.rest()).filter(|rest| !rest.is_empty()) {
@@ -514,13 +521,20 @@ pub fn search(
         report.runs += 1;
         report.blocked += u64::from(end == End::Stuck);
         report.truncated += u64::from(end == End::Truncated);
+        if with(|control| control.left) == Left::Restart {
+            with(|control| control.strategy = Box::new(Dpor::new()));
+            continue;
+        }
         let found = with(|control| {
             report.points += control.trace.len() as u64;
-            if matches!(end, End::Complete | End::Stuck) {
+            if matches!(control.left, Left::Complete | Left::Stuck) {
                 control.histories.keep();
             }
             let run = Run { trace: &control.trace, pending: &control.pending, end };
             control.strategy.finish(&run);
+            if control.left == Left::Blocked {
+                return None;
+            }
             finding::of_run(control, end, &report.test, report.runs)
         });
         if let Some(found) = found {

@@ -286,5 +286,5 @@ fn entry(name: &str, finding: &Finding, again: Option<&Finding>, mut names: Name
         findings: again.into_iter().map(|again| Found::new(again, name, &mut names)).collect(),
     };
     let exit = if same { Exit::Violation } else { Exit::Unknown };
-    Entry { exit, full, line, json: json::write(&document), certificate: None }
+    Entry { exit, full, line, json: json::write(&document), certificate: None, html: None }
 }

@@ -145,6 +145,7 @@ pub fn troubled(trouble: &Trouble, started: Instant) -> Entry {
         line: text,
         json: json::troubled(trouble, seconds),
         certificate: None,
+        html: None,
     }
 }
 

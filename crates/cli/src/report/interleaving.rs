@@ -112,7 +112,11 @@ fn reference_counts(finding: &Finding, names: &mut Names) -> HashSet<u64> {
         let counted = call.is_some_and(|call| {
             call.starts_with("drop ") || ["Arc::", "Weak::"].iter().any(|start| call.starts_with(start))
         });
-        if counted { counts.insert(step.object) } else { others.insert(step.object) };
+        if counted {
+            counts.insert(step.object)
+        } else {
+            others.insert(step.object)
+        };
     }
     counts.retain(|object| !others.contains(object));
     counts
@@ -237,9 +241,8 @@ fn access_in(message: &str) -> Option<(&str, u8, u64)> {
 /// The line of code at an address. A step of that thread there tells who called it.
 fn line_of(finding: &Finding, thread: u8, address: u64, names: &mut Names) -> Option<String> {
     let offset = names.offset(address)?;
-    let is_there = |step: &&StepRecord| {
-        step.thread == thread && step.place.as_ref().is_some_and(|place| place.offset == offset)
-    };
+    let is_there =
+        |step: &&StepRecord| step.thread == thread && step.place.as_ref().is_some_and(|place| place.offset == offset);
     if let Some(step) = finding.steps.iter().rev().find(is_there) {
         let line = names.site(finding, step.place.as_ref(), &step.callers).line;
         return Some(line).filter(|line| !line.is_empty());
@@ -252,9 +255,8 @@ pub fn explained(finding: &Finding, names: &mut Names) -> String {
     // What Rust's assertions print has lines of its own.
     let lines: Vec<&str> = finding.message.lines().map(str::trim).collect();
     let message = lines.join(", ");
-    let line = access_in(&message).and_then(|(_, thread, address)| {
-        Some((address, line_of(finding, thread, address, names)?))
-    });
+    let line =
+        access_in(&message).and_then(|(_, thread, address)| Some((address, line_of(finding, thread, address, names)?)));
     match line {
         Some((address, line)) => names.explain(&message.replace(&format!("{address:#x}"), &line)),
         None => names.explain(&message),

@@ -55,7 +55,8 @@ fn is_library(file: &str) -> bool {
 /// Whether a function of the standard library makes, ends or waits for threads.
 fn is_of_threads(function: &str) -> bool {
     let function = function.trim_start_matches(['<', '&']);
-    let parts = ["std::thread::", "std::sys::thread::", "alloc::sync::Arc<std::thread::", "std::sys::pal::unix::thread"];
+    let parts =
+        ["std::thread::", "std::sys::thread::", "alloc::sync::Arc<std::thread::", "std::sys::pal::unix::thread"];
     let waits = ["park", "sleep", "yield_now"];
     parts.iter().any(|part| function.starts_with(part)) && !waits.iter().any(|wait| function.contains(wait))
 }
@@ -157,7 +158,8 @@ impl Names {
         let symbol = symbols.find_symbol_info(offset)?;
         let name = demangle_auto(symbol.name().into(), None);
         // Without the hash that tells versions of a crate apart.
-        let name = clean(name.split_once("::h").map_or(&*name, |(name, hash)| if is_hash(hash) { name } else { &name }));
+        let name =
+            clean(name.split_once("::h").map_or(&*name, |(name, hash)| if is_hash(hash) { name } else { &name }));
         match offset.checked_sub(symbol.address())? {
             0 => Some(name),
             inside => Some(format!("{name}+{inside}")),
@@ -270,7 +272,8 @@ mod tests {
 
     #[test]
     fn functions_have_short_names() {
-        let check = |function: &str, expected: Option<&str>| assert_eq!(call(function).as_deref(), expected, "{function}");
+        let check =
+            |function: &str, expected: Option<&str>| assert_eq!(call(function).as_deref(), expected, "{function}");
         check("<std::sync::poison::mutex::Mutex<i32>>::lock", Some("Mutex::lock"));
         check("std::sync::poison::mutex::Mutex<T>::lock", Some("Mutex::lock"));
         check("<std::sync::mpsc::Sender<i32> as core::ops::drop::Drop>::drop", Some("Sender::drop"));

@@ -268,7 +268,7 @@ impl Session<'_> {
         }
         let full = texts.join("\n");
         let line = format!("{}: {}", clean(self.file), counted(self.tests.len() as u64, "test"));
-        Entry { exit: self.exit(), full, line, json: self.json(), certificate: None }
+        Entry { exit: self.exit(), full, line, json: self.json(), certificate: None, html: None }
     }
 
     fn json(&self) -> String {
