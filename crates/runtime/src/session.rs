@@ -454,9 +454,10 @@ fn trace_back(test: &Test, globals: &Snapshot, found: Finding) -> Finding {
     if found.settings.replay.is_some() && found.settings.stop_at_failure || found.kind == FindingKind::Uncontrolled {
         return found;
     }
-    let search = with(|control| {
+    let (search, retries) = with(|control| {
         control.callers = Some(Vec::new());
-        std::mem::replace(&mut control.strategy, Box::new(Replay::new(schedule)))
+        let search = std::mem::replace(&mut control.strategy, Box::new(Replay::new(schedule)));
+        (search, std::mem::take(&mut control.retries))
     });
     let ended = match with(|control| control.strategy.start()) {
         ControlFlow::Continue(()) => run_once(test, globals),
@@ -466,6 +467,7 @@ fn trace_back(test: &Test, globals: &Snapshot, found: Finding) -> Finding {
         let again = finding::of_run(control, ended, &found.test, found.run);
         control.callers = None;
         control.strategy = search;
+        control.retries = retries;
         again
     });
     let plain = |finding: &Finding| {

@@ -6,6 +6,7 @@
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -31,7 +32,7 @@ pub fn run(words: Vec<OsString>) -> i32 {
     let [program, arguments @ ..] = words.as_slice() else { return 2 };
     let harness = Harness { program, arguments };
     let direct = ["--list", "--help", "-h", "--bench"].iter().any(|flag| arguments.iter().any(|word| word == flag));
-    let names = if direct { None } else { harness.list() };
+    let names = if direct || !is_harness(program.as_ref()) { None } else { harness.list() };
     match names {
         Some(names) => harness.run_each(&names),
         None => {
@@ -39,6 +40,12 @@ pub fn run(words: Vec<OsString>) -> i32 {
             status.map_or(2, code)
         }
     }
+}
+
+/// Whether the program takes the flags of Rust's harness: the words of its help are in it. Another one would run its tests when it is asked
+/// to list them.
+fn is_harness(program: &Path) -> bool {
+    std::fs::read(program).is_ok_and(|bytes| memchr::memmem::find(&bytes, b"include-ignored").is_some())
 }
 
 /// As a shell tells it.
@@ -166,7 +173,8 @@ impl Tally<'_> {
             }
         } else {
             let ended = || format!("{text}the test program ended with {}\n", output.status);
-            self.failed.push((name, told.printed.unwrap_or_else(|| if told.complete { String::new() } else { ended() })));
+            self.failed
+                .push((name, told.printed.unwrap_or_else(|| if told.complete { String::new() } else { ended() })));
         }
     }
 

@@ -62,7 +62,11 @@ impl World {
     }
 
     fn alone(&self) -> TestReport {
-        let all = Errand { phase: Phase::Random, part: Some(Part::Runs { first: 0, count: self.runs }), runs_max: self.runs_max };
+        let all = Errand {
+            phase: Phase::Random,
+            part: Some(Part::Runs { first: 0, count: self.runs }),
+            runs_max: self.runs_max,
+        };
         let mut report = self.work(&all, u64::MAX).report;
         report.coverage = CoverageRecord::Sampled(report.runs);
         report.history_texts.sort();

@@ -21,13 +21,23 @@ fn program(rng: &mut Rng) -> Program {
 }
 
 /// Makes so many runs with the strategy, and answers what is left.
-fn some(program: &Program, strategy: &mut dyn Strategy, runs: u64, seen: &mut Schedules) -> (Option<Coverage>, Vec<Part>) {
+fn some(
+    program: &Program,
+    strategy: &mut dyn Strategy,
+    runs: u64,
+    seen: &mut Schedules,
+) -> (Option<Coverage>, Vec<Part>) {
     let (coverage, _) = explore(program, strategy, runs, |_, trace, _| seen.push(trace.schedule()));
     (coverage, if coverage.is_some() { vec![] } else { strategy.rest().expect("it can be taken apart") })
 }
 
 /// Searches part after part, each cut short after a few runs and taken apart again.
-fn in_parts(program: &Program, make: &dyn Fn(&Part) -> Box<dyn Strategy>, parts: Vec<Part>, rng: &mut Rng) -> (Schedules, bool) {
+fn in_parts(
+    program: &Program,
+    make: &dyn Fn(&Part) -> Box<dyn Strategy>,
+    parts: Vec<Part>,
+    rng: &mut Rng,
+) -> (Schedules, bool) {
     let (mut seen, mut cut) = (Vec::new(), false);
     let mut left: Vec<Part> = parts.into_iter().rev().collect();
     while let Some(part) = left.pop() {
@@ -94,10 +104,8 @@ fn what_cannot_be_taken_apart_says_so() {
     assert_eq!(Dpor::new().rest(), None);
     assert_eq!(Replay::new(vec![]).rest(), None);
     assert_eq!(Part::of_runs(3, 3), []);
-    let all: u64 = Part::of_runs(7, 1007)
-        .iter()
-        .map(|part| if let Part::Runs { count, .. } = part { *count } else { 0 })
-        .sum();
+    let all: u64 =
+        Part::of_runs(7, 1007).iter().map(|part| if let Part::Runs { count, .. } = part { *count } else { 0 }).sum();
     assert_eq!(all, 1000);
 }
 
