@@ -68,7 +68,8 @@ fn part_of<'a>(run: &'a Run, test: &str) -> &'a str {
     let at = run.stdout.find(&heading).unwrap_or_else(|| panic!("{heading}\n{}\n{}", run.stdout, run.stderr));
     let from = run.stdout[..at].rfind('\n').map_or(0, |at| at + 1);
     let rest = &run.stdout[from..];
-    let next = ["\n\nPASS", "\n\nFAIL", "\n\nUNKNOWN", "\n\nRelative"].iter().filter_map(|label| rest.find(label)).min();
+    let next =
+        ["\n\nPASS", "\n\nFAIL", "\n\nUNKNOWN", "\n\nRelative"].iter().filter_map(|label| rest.find(label)).min();
     &rest[..next.unwrap_or(rest.len())]
 }
 
@@ -162,7 +163,9 @@ fn the_document_has_what_is_promised() {
     let alone = ["--json", "--strategy", "bounded", "--jobs", "1", "--test", "counter"];
     let alone = self::run(cargo_selvedge(&project, &alone)).expect(1).json();
     assert_eq!(timeless(&document), timeless(&alone), "the number of workers does not matter");
-    for (field, value) in [("verdict", "fail"), ("criterion", "assertions"), ("strategy", "bounded"), ("compiler", "rustc")] {
+    for (field, value) in
+        [("verdict", "fail"), ("criterion", "assertions"), ("strategy", "bounded"), ("compiler", "rustc")]
+    {
         assert_eq!(document[field], value, "{field}");
     }
     assert_eq!(document["version"], env!("CARGO_PKG_VERSION"));
@@ -180,8 +183,39 @@ fn the_document_has_what_is_promised() {
 }
 
 #[test]
+fn an_interrupt_ends_the_search_with_what_is_known() {
+    use std::io::{BufRead, Read};
+    let project = project("cargo-interrupt");
+    let test = "#[test]\nfn endless() {\n    selvedge::explore(|| {\n        let x = std::sync::atomic::AtomicU32::new(0);\n        \
+                let add = || (0..40).for_each(|_| counter::increment(&x));\n        std::thread::scope(|scope| {\n            \
+                scope.spawn(add);\n            scope.spawn(add);\n        });\n    });\n}\n";
+    std::fs::write(project.join("tests/endless.rs"), test).expect("writable");
+    let endless = ["--strategy", "dfs", "--time-max", "none", "--test", "endless"];
+    let mut command = cargo_selvedge(&project, &endless);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+    let mut stdout = std::io::BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut text = String::new();
+    while !text.ends_with("running 1 test\n") && stdout.read_line(&mut text).expect("text") > 0 {}
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let kill = format!("kill -INT {}", child.id());
+    let _ = Command::new("sh").args(["-c", &kill]).status();
+    stdout.read_to_string(&mut text).expect("text");
+    let output = child.wait_with_output().expect("it ends");
+    let run = Run { stdout: text, ..Run::new(output) };
+    if skipped(&run) {
+        return;
+    }
+    let run = run.expect(3);
+    assert!(run.stdout.contains("\nUNKNOWN  endless (tests/endless.rs:3): "), "{}", run.stdout);
+    assert!(run.stdout.contains("\n  interrupted\n"), "{}", run.stdout);
+    assert!(!run.stdout.contains("\n  0 runs"), "what was done is counted: {}", run.stdout);
+}
+
+#[test]
 fn help_of_cargo_selvedge() {
-    for (name, words) in [("cargo_selvedge", vec!["selvedge", "--help"]), ("cargo_selvedge_test", vec!["selvedge", "test", "--help"])] {
+    for (name, words) in
+        [("cargo_selvedge", vec!["selvedge", "--help"]), ("cargo_selvedge_test", vec!["selvedge", "test", "--help"])]
+    {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-selvedge"));
         let help = Run::new(command.args(words).env("COLUMNS", "80").output().expect("the binary runs")).expect(0);
         for line in help.stdout.lines() {
@@ -262,8 +296,9 @@ fn what_the_toolchain_lacks_is_told() {
     .enumerate()
     {
         let said = with_toolchain(&format!("cargo-toolchain-{number}"), files);
-        let expected =
-            format!("error: the standard library cannot be instrumented: the Rust toolchain lacks {lacks}\n  the toolchains that");
+        let expected = format!(
+            "error: the standard library cannot be instrumented: the Rust toolchain lacks {lacks}\n  the toolchains that"
+        );
         assert!(said.starts_with(&expected), "{said}");
     }
 }

@@ -162,6 +162,12 @@ fn a_failed_assertion_has_its_interleaving() {
     assert_eq!(reads.count(), 2, "{}", run.stdout);
     assert!(run.stdout.contains("✗ assertion fails"), "{}", run.stdout);
     assert!(run.stdout.contains(&format!("replay: selvedge replay {}", finding_of("assertion"))), "{}", run.stdout);
+    // The file has the lines too, one for each step.
+    let text = std::fs::read_to_string(finding_of("assertion")).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let (steps, lines) = (document["steps"].as_array().unwrap(), document["lines"].as_array().unwrap());
+    assert_eq!(steps.len(), lines.len());
+    assert!(lines.iter().any(|line| line == "lost_update.c:13"), "{lines:?}");
 }
 
 #[test]
@@ -299,7 +305,10 @@ fn what_cannot_be_tested_is_told() {
     let rust = file("test.rs", b"fn main() {}\n");
     for (args, says) in [
         (vec![FAILING, "--cc", "no-such-compiler"], "the compiler `no-such-compiler` could not be started"),
-        (vec!["corpus/programs/crash/exception.cc", "--cc", "no-such-gcc"], "the compiler `no-such-g++` could not be started"),
+        (
+            vec!["corpus/programs/crash/exception.cc", "--cc", "no-such-gcc"],
+            "the compiler `no-such-g++` could not be started",
+        ),
         (vec![without.as_str()], "expected a test, found neither SELVEDGE_TEST nor main"),
         (vec![rust.as_str()], "says neither C nor C++"),
         (vec!["no/such.c"], "error: no/such.c: no such file"),
@@ -405,7 +414,8 @@ fn what_was_done_before_an_interrupt_is_counted() {
     use std::os::unix::process::CommandExt;
     let path = endless("counted.c");
     for jobs in ["1", "2"] {
-        let mut command = command(&["test", &path, "--strategy", "dfs", "--time-max", "none", "--json", "--jobs", jobs]);
+        let mut command =
+            command(&["test", &path, "--strategy", "dfs", "--time-max", "none", "--json", "--jobs", jobs]);
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
         std::thread::sleep(std::time::Duration::from_secs(3));
@@ -429,7 +439,8 @@ fn flags_for_the_linker_reach_it() {
     run("gcc", &["-c", &library, "-o", object]);
     let _ = std::fs::remove_file(archive);
     run("ar", &["rc", archive, object]);
-    let source = b"#include <assert.h>\n#include <math.h>\n#include <selvedge.h>\nint twice(int);\nvolatile double x = 0.5;\n\
+    let source =
+        b"#include <assert.h>\n#include <math.h>\n#include <selvedge.h>\nint twice(int);\nvolatile double x = 0.5;\n\
                    SELVEDGE_TEST(t) { assert(twice(4) == 8); assert(cos(x) < 1); }\n";
     let source = file("linked.c", source);
     let directory = format!("-L{}/cli", env!("CARGO_TARGET_TMPDIR"));

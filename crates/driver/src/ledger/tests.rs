@@ -85,14 +85,14 @@ impl World {
         let mut busy: Vec<(u64, Errand)> = Vec::new();
         loop {
             while busy.len() < workers
-                && let Some(errand) = ledger.next()
+                && let Some(errand) = ledger.hand_out()
             {
                 busy.push(errand);
             }
             busy.retain(|(id, _)| ledger.expects(*id));
             if busy.is_empty() {
                 // Who was dismissed may have left something to do.
-                match ledger.next() {
+                match ledger.hand_out() {
                     Some(errand) => busy.push(errand),
                     None => return ledger.finish(),
                 }
@@ -123,11 +123,11 @@ fn answer(runs: u64, cut: bool, ended: Ended) -> Answer {
 fn portfolio(answers: &[(Phase, Answer)], settings: &Settings) -> TestReport {
     let mut ledger = Ledger::new(settings, TestReport::new("t"), 0, vec![Part::whole_tree()], false);
     for (phase, answer) in answers {
-        let (id, errand) = ledger.next().expect("something is left to do");
+        let (id, errand) = ledger.hand_out().expect("something is left to do");
         assert_eq!(errand.phase, *phase);
         ledger.answer(id, answer.clone());
     }
-    assert!(ledger.next().is_none());
+    assert!(ledger.hand_out().is_none());
     ledger.finish()
 }
 
@@ -156,8 +156,8 @@ fn what_came_before_its_turn_is_dropped() {
     // The reduction was done before the bounds turned out to keep nothing out.
     let settings = Settings { preemptions: 0, ..Settings::default() };
     let mut ledger = Ledger::new(&settings, TestReport::new("t"), 0, vec![Part::whole_tree()], false);
-    let (bounded, _) = ledger.next().expect("the bound");
-    let (dpor, errand) = ledger.next().expect("the reduction");
+    let (bounded, _) = ledger.hand_out().expect("the bound");
+    let (dpor, errand) = ledger.hand_out().expect("the reduction");
     assert_eq!(errand.phase, Phase::Dpor);
     ledger.answer(dpor, answer(100, false, Ended::Complete));
     ledger.answer(bounded, answer(4, false, Ended::Complete));
@@ -169,7 +169,7 @@ fn what_came_before_its_turn_is_dropped() {
 fn a_search_that_is_stopped_tells_what_it_has() {
     let world = World { runs: 320, fails: Some(75), runs_max: u64::MAX };
     let mut ledger = Ledger::new(&world.settings(), TestReport::new("t"), 0, Part::of_runs(0, 320), false);
-    let errands: Vec<(u64, Errand)> = std::iter::from_fn(|| ledger.next()).take(10).collect();
+    let errands: Vec<(u64, Errand)> = std::iter::from_fn(|| ledger.hand_out()).take(10).collect();
     // The first part never comes back; a later one has the violation.
     for (id, errand) in &errands[1..] {
         ledger.answer(*id, world.work(errand, u64::MAX));
@@ -179,6 +179,6 @@ fn a_search_that_is_stopped_tells_what_it_has() {
     assert_eq!(report.runs, 66, "ten of each part between, six of the one that fails");
     assert_eq!(report.coverage, CoverageRecord::Sampled(66));
     let mut ledger = Ledger::new(&Settings::default(), TestReport::new("t"), 0, vec![Part::whole_tree()], false);
-    ledger.next();
+    ledger.hand_out();
     assert_eq!(ledger.finish().coverage, CoverageRecord::Partial);
 }
