@@ -29,6 +29,7 @@
 //! Invariant: whether an access waits depends only on the set and on what its own thread has done.
 
 mod call;
+mod dead;
 pub mod step;
 mod tree;
 

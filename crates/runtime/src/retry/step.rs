@@ -168,6 +168,16 @@ pub fn in_modules(address: u64, size: u64) -> bool {
     stepper().is_some_and(|stepper| stepper.all.iter().any(inside))
 }
 
+/// Where the segment of the code under test ends that an address lies in.
+pub fn code_end(pc: u64) -> Option<u64> {
+    stepper()?.code.iter().find(|(from, to)| (*from..*to).contains(&pc)).map(|&(_, to)| to)
+}
+
+/// Whether an address lies in the runtime's instructions.
+pub fn is_own(pc: u64) -> bool {
+    stepper().is_some_and(|stepper| (stepper.own.0..stepper.own.1).contains(&pc))
+}
+
 /// Lets the thread go on from a call of the runtime that answers `answer`, up to its next call.
 pub fn advance(lane: &Lane, start: &State, answer: u64, overlay: &[Overlay]) -> Stop {
     let Some(stepper) = stepper() else { return Stop::Lost };
@@ -364,7 +374,7 @@ impl Stepper {
 }
 
 /// Whether an instruction leaves the thread, or learns something that is not in its memory.
-fn is_outward(instruction: &Instruction) -> bool {
+pub fn is_outward(instruction: &Instruction) -> bool {
     use Mnemonic::{
         Cpuid, Int, Int1, Int3, Into, Popf, Popfd, Popfq, Pushf, Pushfd, Pushfq, Rdfsbase, Rdgsbase, Rdpid, Rdpmc, Rdrand,
         Rdseed, Rdtsc, Rdtscp, Syscall, Sysenter, Wrfsbase, Wrgsbase, Xbegin, Xgetbv,

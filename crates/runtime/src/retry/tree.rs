@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
 
 use super::call::{Call, Function};
+use super::dead::is_dead;
 use super::step::{Lane, Overlay, State, Stop, advance};
 use super::{Failure, readable, value_at};
 
@@ -73,6 +74,8 @@ struct Node {
     late: Option<State>,
     call: Call,
     depth: u32,
+    /// The variable that the failure wrote to: address and size.
+    variable: Option<(u64, u8)>,
     children: Vec<(u128, Child)>,
 }
 
@@ -141,13 +144,20 @@ impl Forest {
         let is_replayable = replays(lane, &attempt);
         let first = attempt.reads[0];
         let call = Call::new(Function::Load(first.size), [first.address, 0, 0, 0, 0, 0, 0]);
-        let alone = self.add(attempt.head.clone(), None, call, 0);
+        let alone = self.add(attempt.head.clone(), None, call, 0, None);
         self.roots.push(Root { attempt, is_replayable, children: Vec::new(), alone });
         self.roots.len() - 1
     }
 
-    fn add(&mut self, fresh: State, late: Option<State>, call: Call, depth: u32) -> usize {
-        self.nodes.push(Node { fresh, late, call, depth, children: Vec::new() });
+    fn add(
+        &mut self,
+        fresh: State,
+        late: Option<State>,
+        call: Call,
+        depth: u32,
+        variable: Option<(u64, u8)>,
+    ) -> usize {
+        self.nodes.push(Node { fresh, late, call, depth, variable, children: Vec::new() });
         self.nodes.len() - 1
     }
 
@@ -185,11 +195,12 @@ impl Forest {
         } else {
             go(lane, &attempt.head, value, &[])
         };
-        self.meet(fresh, Some(late), 1)
+        let variable = variable(&attempt.failure, attempt.size);
+        self.meet(lane, fresh, Some(late), 1, variable)
     }
 
     /// Where the copies are now.
-    fn meet(&mut self, fresh: Stop, late: Option<Stop>, depth: u32) -> Child {
+    fn meet(&mut self, lane: &Lane, fresh: Stop, late: Option<Stop>, depth: u32, variable: Option<(u64, u8)>) -> Child {
         let Stop::At(call, fresh) = fresh else { return Child::Bad };
         let alone = late.is_none();
         let late = match late {
@@ -200,11 +211,17 @@ impl Forest {
         if late.as_ref() == Some(&fresh) {
             return Child::Good;
         }
+        if let (Some(late), Some((address, size))) = (&late, variable)
+            && differ_at_most(&fresh, late, address, size)
+            && is_dead(lane, &call, &fresh, address, size)
+        {
+            return Child::Good;
+        }
         match call.function {
             _ if depth > DEPTH_MAX => Child::Bad,
-            Function::Load(_) | Function::Read(_) => Child::Node(self.add(fresh, late, call, depth)),
+            Function::Load(_) | Function::Read(_) => Child::Node(self.add(fresh, late, call, depth, variable)),
             Function::Exchange(_) | Function::ExchangeValue(_) if alone => {
-                Child::Node(self.add(fresh, late, call, depth))
+                Child::Node(self.add(fresh, late, call, depth, None))
             }
             _ if alone => Child::Good,
             _ => Child::Bad,
@@ -217,12 +234,12 @@ impl Forest {
         if let Some(&(_, child)) = known {
             return child;
         }
-        let Node { fresh, late, call, depth, .. } = &self.nodes[node];
+        let Node { fresh, late, call, depth, variable, .. } = &self.nodes[node];
         let answer = if matches!(call.function, Function::Load(_)) { value as u64 } else { 0 };
-        let depth = depth + 1;
+        let (depth, variable) = (depth + 1, *variable);
         let fresh = go(lane, fresh, answer, &[]);
         let late = late.as_ref().map(|late| go(lane, late, answer, &[]));
-        let child = self.meet(fresh, late, depth);
+        let child = self.meet(lane, fresh, late, depth, variable);
         self.nodes[node].children.push((value, child));
         child
     }
@@ -306,6 +323,23 @@ impl Forest {
             _ => None,
         }
     }
+}
+
+/// The variable that a failure writes to.
+fn variable(failure: &Failure, size: u8) -> Option<(u64, u8)> {
+    match failure {
+        Failure::Stored(address) => Some((*address, size)),
+        Failure::Load | Failure::Answer => None,
+    }
+}
+
+/// Whether two copies are the same but for a variable.
+fn differ_at_most(one: &State, other: &State, address: u64, size: u8) -> bool {
+    let from = address.wrapping_sub(one.sp);
+    let inside = |at: usize| (at as u64).wrapping_sub(from) < u64::from(size);
+    (one.pc, one.sp, one.registers) == (other.pc, other.sp, other.registers)
+        && one.stack.len() == other.stack.len()
+        && one.stack.iter().zip(&other.stack).enumerate().all(|(at, (a, b))| a == b || inside(at))
 }
 
 /// The next call of the runtime that is not about the thread's own stack.

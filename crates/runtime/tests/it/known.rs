@@ -19,7 +19,6 @@ fn check(name: &str, flags: &[&str], runs: u64, (runs_max, blocked): (u64, u64))
     let all = see(name, flags, false);
     assert_eq!((all.runs, all.blocked), (runs, 0));
     let some = see(name, flags, true);
-    println!("{name} {flags:?}: {} of {} runs, {} blocked, {} of {} s", some.runs, all.runs, some.blocked, some.cpu_seconds, all.cpu_seconds);
     assert_eq!((some.runs, some.blocked), (runs_max, blocked));
 }
 
