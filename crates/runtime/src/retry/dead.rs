@@ -274,28 +274,16 @@ impl Reader<'_> {
                 _ => Then::Unknown,
             },
             FlowControl::Call => self.call(instruction.near_branch_target(), next, registers),
-            FlowControl::IndirectCall | FlowControl::IndirectBranch if instruction.is_ip_rel_memory_operand() => {
-                let slot = instruction.ip_rel_memory_address();
-                if !step::in_modules(slot, 8) {
-                    return Then::Unknown;
-                }
-                let target = super::value_at(slot, 8);
-                let is_call = instruction.flow_control() == FlowControl::IndirectCall;
-                // A stub of the linker jumps; whoever called it gets the answer.
-                match (is_call, self.load(sp)) {
-                    (true, _) => self.call(target, next, registers),
-                    (false, Word::Known(back)) => {
-                        registers[SP] = Word::Known(sp + 8);
-                        self.call(target, back, registers)
-                    }
-                    _ => Then::Unknown,
-                }
-            }
+            FlowControl::IndirectCall => match slot(instruction) {
+                Some(target) => self.call(target, next, registers),
+                None => Then::Unknown,
+            },
             _ => Then::Unknown,
         }
     }
 
     fn call(&mut self, target: u64, back: u64, registers: &mut Registers) -> Then {
+        let target = stub(target).unwrap_or(target);
         if step::is_own(target) {
             return if self.calls(function_at(target), registers) { Then::At(back) } else { Then::Unknown };
         }
@@ -437,6 +425,21 @@ enum Then {
     Either(u64, u64),
     Dead,
     Unknown,
+}
+
+/// What a call or jump through a word of the linker's table leads to.
+fn slot(instruction: &Instruction) -> Option<u64> {
+    let address = instruction.is_ip_rel_memory_operand().then(|| instruction.ip_rel_memory_address())?;
+    step::in_modules(address, 8).then(|| super::value_at(address, 8))
+}
+
+/// Where a stub of the linker leads to.
+fn stub(target: u64) -> Option<u64> {
+    let mut instruction = decode(target)?;
+    if instruction.mnemonic() == Mnemonic::Endbr64 {
+        instruction = decode(instruction.next_ip())?;
+    }
+    if instruction.flow_control() == FlowControl::IndirectBranch { slot(&instruction) } else { None }
 }
 
 fn decode(pc: u64) -> Option<Instruction> {
