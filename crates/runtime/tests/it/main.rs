@@ -6,5 +6,6 @@ mod errors;
 mod histories;
 mod known;
 mod replay;
+mod retries;
 mod rust;
 mod source;
