@@ -102,6 +102,8 @@ pub struct Control {
     pub histories: Histories,
     /// Whether the program runs its tests itself.
     pub hosted: bool,
+    /// Who called each step, when that is asked for.
+    pub callers: Option<Vec<Vec<u64>>>,
     /// Nanoseconds of virtual time.
     pub time: u64,
     /// Loops that only try again.
@@ -284,8 +286,17 @@ impl Control {
         let yielded = yielded || tired;
         self.trace.step_done(Thread(self.current as u8), created, yielded);
         self.details.push(detail);
+        if self.callers.is_some() {
+            self.note_callers();
+        }
         self.fiber().made += 1;
         self.under_way = false;
+    }
+
+    #[cold]
+    fn note_callers(&mut self) {
+        let callers = self.fibers[self.current].callers();
+        self.callers.get_or_insert_default().push(callers);
     }
 
     /// The current thread has ended.
@@ -309,6 +320,9 @@ impl Control {
             let access = self.slot(self.current).map(|slot| self.pending[slot].access);
             self.trace.access(access.unwrap_or(Access::new(0, 0, selvedge_explore::Kind::Read)));
             self.step_done(None, false, Detail { pc: failure.pc, new: None });
+        }
+        if crate::site::pc() == failure.pc && self.fiber().holds(crate::site::frame()) {
+            self.fiber().frame = crate::site::frame();
         }
         if self.failure.is_none() {
             self.failure = Some(failure);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use selvedge_driver::FindingKind;
 use selvedge_explore::Thread;
 
-use crate::control::{self, Body, Control, Failure, Next, active, set_active, with};
+use crate::control::{self, Body, Control, Failure, Left, Next, active, set_active, with};
 use crate::memory::arena;
 use crate::memory::reset::Snapshot;
 use crate::posix::real;
@@ -88,6 +88,8 @@ pub struct Fiber {
     pub wants: Wants,
     /// The return address of its last call into the runtime.
     pub pc: u64,
+    /// The frame pointer at its last call into the runtime; 0 when it is not known.
+    pub frame: u64,
     /// The queue that it last slept in.
     pub asleep_on: u64,
     /// Whether it was woken.
@@ -115,6 +117,32 @@ pub struct Fiber {
 }
 
 impl Fiber {
+    /// Whether an address lies on the part of its stack that it uses.
+    #[inline(always)]
+    pub fn holds(&self, address: u64) -> bool {
+        address.wrapping_sub(self.bottom) < self.top - self.bottom
+    }
+
+    /// Where its last call into the runtime was called from, from the inside out: the chain of frame pointers, as far as the code under test was
+    /// compiled with them.
+    pub fn callers(&self) -> Vec<u64> {
+        const DEPTH: usize = 24;
+        let (mut callers, mut frame) = (Vec::new(), self.frame);
+        while callers.len() < DEPTH && frame % 8 == 0 && self.holds(frame) && self.holds(frame + 8) {
+            // SAFETY: two words of a stack that exists; its fiber does not run, or is the one that calls.
+            let (next, caller) = unsafe { (*(frame as *const u64), *((frame + 8) as *const u64)) };
+            if caller == 0 {
+                break;
+            }
+            callers.push(caller);
+            if next <= frame {
+                break;
+            }
+            frame = next;
+        }
+        callers
+    }
+
     /// It did something that is more than reading.
     pub fn effect(&mut self) {
         self.spin.effect();
@@ -127,6 +155,7 @@ impl Fiber {
         self.result = std::ptr::null_mut();
         self.wants = Wants::Nothing;
         self.pc = 0;
+        self.frame = 0;
         self.random = 0;
         self.woken = false;
         self.ended = false;
@@ -214,6 +243,7 @@ fn bear() -> Option<Fiber> {
         result: std::ptr::null_mut(),
         wants: Wants::Nothing,
         pc: 0,
+        frame: 0,
         asleep_on: 0,
         woken: false,
         ended: false,
@@ -278,7 +308,13 @@ pub fn follow(from: usize, next: Next) {
             // SAFETY: `load` was written by a switch or by `renew`.
             unsafe { switch::switch(save, load) };
         }
-        Next::Leave => leave(),
+        Next::Leave => {
+            if with(|control| matches!(control.left, Left::Stuck | Left::Truncated)) {
+                set_active(false);
+                crate::debug::failed();
+            }
+            leave()
+        }
     }
 }
 
@@ -376,5 +412,6 @@ fn run_key_destructors() -> bool {
 pub fn fail(kind: FindingKind, message: String, pc: u64) -> ! {
     control::set_active(false);
     with(|control| control.fail(Failure { kind, message, pc }));
+    crate::debug::failed();
     leave()
 }
