@@ -448,9 +448,10 @@ fn trace_back(test: &Test, globals: &Snapshot, found: Finding) -> Finding {
     if found.settings.replay.is_some() && found.settings.stop_at_failure || found.kind == FindingKind::Uncontrolled {
         return found;
     }
-    let search = with(|control| {
+    let (search, retries) = with(|control| {
         control.callers = Some(Vec::new());
-        std::mem::replace(&mut control.strategy, Box::new(Replay::new(schedule)))
+        let retries = std::mem::replace(&mut control.retries.on, false);
+        (std::mem::replace(&mut control.strategy, Box::new(Replay::new(schedule))), retries)
     });
     let ended = match with(|control| control.strategy.start()) {
         ControlFlow::Continue(()) => run_once(test, globals),
@@ -460,6 +461,7 @@ fn trace_back(test: &Test, globals: &Snapshot, found: Finding) -> Finding {
         let again = finding::of_run(control, ended, &found.test, found.run);
         control.callers = None;
         control.strategy = search;
+        control.retries.on = retries;
         again
     });
     let plain = |finding: &Finding| {

@@ -126,6 +126,7 @@ fn work(test: &Test, settings: &Settings, globals: &Snapshot, until: f64, errand
     };
     with(|control| {
         control.histories.forget();
+        control.retries.enable(settings.retries && strategy.turns_races());
         control.strategy = strategy;
     });
     let allowed = Allowed { runs_max: errand.runs_max, until, share_at: began + settings.slice };

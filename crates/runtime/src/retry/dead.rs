@@ -319,10 +319,17 @@ impl Reader<'_> {
                 unknown |= self.overlaps(address, size);
                 let word = self.load(address & !7);
                 let whole = address.is_multiple_of(8) && size == 8;
-                found = if whole { word } else if self.may_point(word) || size > 8 { Word::Any } else { Word::Foreign };
+                found = if whole {
+                    word
+                } else if self.may_point(word) || size > 8 {
+                    Word::Any
+                } else {
+                    Word::Foreign
+                };
             }
             if writes(used.access()) {
-                dead |= used.access() == OpAccess::Write && address <= self.variable.0 && address + size >= self.variable.1;
+                dead |=
+                    used.access() == OpAccess::Write && address <= self.variable.0 && address + size >= self.variable.1;
                 self.store(address, size, if size <= 8 { value } else { Word::Any });
             }
         }
@@ -430,7 +437,7 @@ enum Then {
 /// What a call or jump through a word of the linker's table leads to.
 fn slot(instruction: &Instruction) -> Option<u64> {
     let address = instruction.is_ip_rel_memory_operand().then(|| instruction.ip_rel_memory_address())?;
-    step::in_modules(address, 8).then(|| super::value_at(address, 8))
+    step::fixed_word(address)
 }
 
 /// Where a stub of the linker leads to.
