@@ -56,7 +56,7 @@ pub struct TestReport {
     pub runs: u64,
     /// How many of them were given up because they could only repeat others.
     pub redundant: u64,
-    /// How many ended stuck.
+    /// How many ended stuck, or with threads that could only have tried again what failed.
     pub blocked: u64,
     /// How many ended at the step limit.
     pub truncated: u64,

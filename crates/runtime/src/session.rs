@@ -456,8 +456,8 @@ fn trace_back(test: &Test, globals: &Snapshot, found: Finding) -> Finding {
     }
     let (search, retries) = with(|control| {
         control.callers = Some(Vec::new());
-        let search = std::mem::replace(&mut control.strategy, Box::new(Replay::new(schedule)));
-        (search, std::mem::take(&mut control.retries))
+        let retries = std::mem::replace(&mut control.retries.on, false);
+        (std::mem::replace(&mut control.strategy, Box::new(Replay::new(schedule))), retries)
     });
     let ended = match with(|control| control.strategy.start()) {
         ControlFlow::Continue(()) => run_once(test, globals),
@@ -467,7 +467,7 @@ fn trace_back(test: &Test, globals: &Snapshot, found: Finding) -> Finding {
         let again = finding::of_run(control, ended, &found.test, found.run);
         control.callers = None;
         control.strategy = search;
-        control.retries = retries;
+        control.retries.on = retries;
         again
     });
     let plain = |finding: &Finding| {
