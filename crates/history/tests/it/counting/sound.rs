@@ -21,7 +21,7 @@ fn seen(log: &Log, kind: Kind, k: usize, prefixes: Prefixes) -> Option<&'static 
     })
 }
 
-/// Draws histories, and panics when counting reports what is right.
+/// Draws histories, and panics when counting reports what is right. Small runs have too few violations to say how many are seen.
 fn sound(kind: Kind, ks: &[usize], default: u64) {
     let total = super::histories(default);
     let mut violations = 0;
@@ -32,12 +32,14 @@ fn sound(kind: Kind, ks: &[usize], default: u64) {
         let draft = random::draft(kind, seed);
         let log = draft.log();
         let wrong = !brute::linearizable(&log, kind);
-        violations += u64::from(wrong);
+        // That something blocked without need is not for counting to see.
+        let visible = wrong && !draft.stuck;
+        violations += u64::from(visible);
         for &k in ks {
             // Where nothing is wrong nothing may be seen anywhere; where something is, it is of interest where it shows.
             let any = seen(&log, kind, k, Prefixes::AtMost(usize::MAX));
             assert!(any.is_none() || wrong, "{kind} seed {seed} k={k}: {any:?} in\n  {draft}");
-            if let (true, Some(formula)) = (wrong, any) {
+            if let (true, Some(formula)) = (visible, any) {
                 *beginnings.entry(k).or_default() += 1;
                 *by_formula.entry((formula, k)).or_default() += 1;
                 *whole.entry(k).or_default() += u64::from(seen(&log, kind, k, Prefixes::Whole).is_some());
@@ -54,6 +56,9 @@ fn sound(kind: Kind, ks: &[usize], default: u64) {
         );
     }
     println!("{kind} by formula: {by_formula:?}");
+    if total < 1_000 {
+        return;
+    }
     let most = ks.iter().map(|k| beginnings.get(k).copied().unwrap_or(0)).max().unwrap_or(0);
     assert!(violations * 20 > total && most * 4 > violations, "{kind}: {most} of {violations} seen");
 }
