@@ -40,9 +40,10 @@ pub struct Flags {
     #[arg(short, value_name = "K", default_value_t = 2, requires = "kernel", value_parser = clap::value_parser!(u8).range(0..=8))]
     k: u8,
 
-    /// With --approximate or --kernel: look at so many beginnings of each history too; counting forgets what is long past
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    prefixes: usize,
+    /// With --approximate or --kernel: look at up to so many beginnings of each object's history too, since counting forgets what is
+    /// long past; 1000 for up to 2000 operations and none for more, if not given
+    #[arg(long, value_name = "N")]
+    prefixes: Option<usize>,
 }
 
 fn approximation(text: &str) -> Result<u8, String> {
@@ -55,7 +56,7 @@ fn approximation(text: &str) -> Result<u8, String> {
 pub struct Counting {
     kernel: Option<PathBuf>,
     k: usize,
-    prefixes: usize,
+    prefixes: Option<usize>,
 }
 
 impl Flags {
@@ -71,11 +72,6 @@ impl Flags {
 }
 
 impl Counting {
-    /// Whether the object must be known.
-    pub fn needs_object(&self) -> bool {
-        self.kernel.is_none()
-    }
-
     /// The kernel's formula, if one is to be used.
     pub fn formula(&self) -> Result<Option<Formula>, Trouble> {
         self.kernel.as_deref().map(|kernel: &Path| formula::read(kernel, self.k)).transpose()
@@ -128,9 +124,8 @@ impl Question<'_> {
             numbers: violation.demands.iter().map(ToString::to_string).collect(),
             operations: violation.operations,
         });
-        let Sight { violation, halt, length, looked_at } =
-            Sight { violation, halt: answer.halt, length: answer.length, looked_at: answer.looked_at };
-        Ok(self.entry(kind, Some(kind.name()), &Sight { violation, halt, length, looked_at }))
+        let sight = Sight { violation, halt: answer.halt, length: answer.length, looked_at: answer.looked_at };
+        Ok(self.entry(kind, Some(kind.name()), &sight))
     }
 
     /// Looks by the formula of a kernel.
@@ -149,7 +144,9 @@ impl Question<'_> {
     }
 
     fn prefixes(&self) -> Prefixes {
-        match self.counting.prefixes {
+        // Each beginning costs as much as the whole.
+        let usual = if self.log.history.len() <= 2_000 { 1_000 } else { 0 };
+        match self.counting.prefixes.unwrap_or(usual) {
             0 => Prefixes::Whole,
             most => Prefixes::AtMost(most),
         }
@@ -184,7 +181,7 @@ impl Question<'_> {
             counted(sight.looked_at, "beginning"),
         );
         let full = format!("{line}\n{full}  {numbers}");
-        Entry { exit, full, line, json: self.json(reading, object, sight), certificate: None }
+        Entry { exit, full, line, json: self.json(reading, object, sight), certificate: None, html: None }
     }
 
     fn explain(&self, reading: Reading<'_>, violation: &Violation) -> String {
