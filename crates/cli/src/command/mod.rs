@@ -4,6 +4,8 @@
 
 mod check;
 mod convert;
+mod counted;
+mod formula;
 mod generate;
 mod replay;
 mod test;
@@ -38,6 +40,8 @@ pub enum Flags {
     Convert(convert::Flags),
     /// Make a history to try things on
     Generate(generate::Flags),
+    /// Derive the counting formula of a kernel
+    Formula(formula::Flags),
 }
 
 /// The commands as resolved.
@@ -48,6 +52,7 @@ pub enum Settings {
     Verify(verify::Settings),
     Convert(convert::Settings),
     Generate(generate::Settings),
+    Formula(formula::Settings),
 }
 
 impl Flags {
@@ -60,6 +65,7 @@ impl Flags {
             Flags::Verify(flags) => Settings::Verify(flags.resolve(started)?),
             Flags::Convert(flags) => Settings::Convert(flags.resolve(started)),
             Flags::Generate(flags) => Settings::Generate(flags.resolve()?),
+            Flags::Formula(flags) => Settings::Formula(flags.resolve()),
         })
     }
 }
@@ -73,6 +79,7 @@ pub fn run(settings: Settings) -> Exit {
         Settings::Verify(settings) => verify::run(settings),
         Settings::Convert(settings) => convert::run(settings),
         Settings::Generate(settings) => generate::run(&settings),
+        Settings::Formula(settings) => formula::run(&settings),
     }
 }
 
