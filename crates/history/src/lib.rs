@@ -15,6 +15,7 @@ pub mod generate;
 mod history;
 mod log;
 pub mod object;
+pub mod quasi;
 mod spec;
 mod value;
 mod verdict;

@@ -15,5 +15,6 @@ mod cases;
 mod models;
 mod notation;
 mod random;
+mod quasi;
 mod real;
 mod specs;
