@@ -46,7 +46,7 @@ pub(super) fn find(methods: &'static [Method], name: &str) -> Result<&'static st
 }
 
 /// The name in lower case with underscores: `pushFront`, `push-front` and `:push-front` become `push_front`.
-pub(super) fn canonical(name: &str) -> Cow<'_, str> {
+pub(crate) fn canonical(name: &str) -> Cow<'_, str> {
     let name = name.strip_prefix(':').unwrap_or(name);
     if name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_') {
         return Cow::Borrowed(name);

@@ -7,16 +7,20 @@
 //! Invariant: an answer `Pass` carries both orders, an answer `Fail` the shortest prefix that has none; a search that was
 //! cut short is `Unknown`.
 
+mod check;
 mod decide;
 mod label;
 mod machine;
 mod plan;
+mod relaxation;
 mod search;
 pub mod sequential;
 mod window;
 mod witness;
 
+pub use check::{Answer, CheckError, check, least_factor};
 pub use decide::{Decided, Excess, Question, Reason};
+pub use relaxation::{FACTOR_MAX, Relaxation, RelaxationError, Resolved, SUPPORTED};
 pub use sequential::Sequential;
 pub use witness::{Orders, Placed};
 
