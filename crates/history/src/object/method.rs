@@ -39,7 +39,7 @@ impl fmt::Display for Method {
 }
 
 /// The name that `methods` has for the method called `name`.
-pub(super) fn find(methods: &'static [Method], name: &str) -> Result<&'static str, Misuse> {
+pub(crate) fn find(methods: &'static [Method], name: &str) -> Result<&'static str, Misuse> {
     let canonical = canonical(name);
     let found = methods.iter().find(|method| method.has(&canonical));
     found.map(|method| method.name).ok_or(Misuse::Method(methods))
