@@ -10,9 +10,11 @@ use selvedge_history::certificate::{Certificate, Claim};
 use selvedge_history::check::{self, Answer, Unfit};
 use selvedge_history::format::Format;
 use selvedge_history::object::{Ambiguous, Kind, Misuse, Object, ObjectVisitor};
+use selvedge_history::quasi::CheckError;
 use selvedge_history::{Budget, Limit, Log, OpId, Value, Verdict};
 
-use super::{Unread, formats, objects, read, usage};
+use super::quasi::{QuasiFlags, QuasiSettings};
+use super::{QuasiHistory, Unread, formats, objects, read, usage};
 use crate::exit::Exit;
 use crate::limits::{LimitFlags, Limits};
 use crate::progress::{Phase, Progress};
@@ -55,6 +57,9 @@ pub struct Flags {
     html: Option<PathBuf>,
 
     #[command(flatten)]
+    quasi: QuasiFlags,
+
+    #[command(flatten)]
     limits: LimitFlags,
 }
 
@@ -79,6 +84,7 @@ pub struct Settings {
     json: bool,
     certificate: Option<PathBuf>,
     html: Option<PathBuf>,
+    quasi: Option<QuasiSettings>,
     limits: Limits,
 }
 
@@ -94,7 +100,12 @@ impl Flags {
         if self.files.iter().filter(|path| source::is_stdin(path)).count() > 1 {
             return Err(usage("standard input can be read only once: give - at most once"));
         }
+        let quasi = self.quasi.resolve()?;
+        if quasi.is_some() && self.html.is_some() {
+            return Err(usage("--html shows linearizability: leave it out with --quasi"));
+        }
         Ok(Settings {
+            quasi,
             files: self.files,
             object: self.object,
             format: self.format,
@@ -177,6 +188,10 @@ fn examine(settings: &Settings, path: &Path, budget: &Budget, progress: &Progres
         Err(Unread::Limit(limit)) => return cut(limit),
         Err(Unread::Trouble(trouble)) => return troubled(&trouble),
     };
+    if let Some(quasi) = &settings.quasi {
+        let examined = examine_quasi(settings, quasi, (&file, format.name(), begun), &log, budget, progress);
+        return examined.unwrap_or_else(|trouble| troubled(&trouble));
+    }
     let (answer, initial) = match decide(settings, &file, &log, budget, progress) {
         Ok(decided) => decided,
         Err(trouble) => return troubled(&trouble),
@@ -202,6 +217,35 @@ fn examine(settings: &Settings, path: &Path, budget: &Budget, progress: &Progres
     entry
 }
 
+/// Asks for quasi linearizability.
+fn examine_quasi(
+    settings: &Settings,
+    quasi: &QuasiSettings,
+    (file, format, begun): (&str, &'static str, Instant),
+    log: &Log,
+    budget: &Budget,
+    progress: &Progress,
+) -> Result<Entry, Trouble> {
+    let kind = kind(settings, file, log)?;
+    progress.checking(kind.name(), budget);
+    let initial = settings.initial.as_ref().or(log.initial.as_ref());
+    let history = QuasiHistory { file, format, log, kind, initial, begun, limits: &settings.limits };
+    quasi.examine(&history, settings.certificate.is_some(), budget).map_err(|error| match error {
+        CheckError::Unfit(unfit) => misfit(file, log, kind, &unfit),
+        error => Trouble::new(file, error).advise(format!("it was read as a history of a {kind}; --object NAME says what it is of")),
+    })
+}
+
+/// The object given, or else the one that the history shows.
+fn kind(settings: &Settings, file: &str, log: &Log) -> Result<Kind, Trouble> {
+    match settings.object.map_or_else(|| Kind::infer(log), Ok) {
+        Ok(kind) => Ok(kind),
+        // What has no operations is right for every object.
+        Err(_) if log.history.is_empty() => Ok(Kind::Register),
+        Err(ambiguous) => Err(untold(file, log, &ambiguous)),
+    }
+}
+
 /// Picks the object and asks the checker. The initial value is the one given, or else the one that the file states.
 fn decide(
     settings: &Settings,
@@ -210,12 +254,7 @@ fn decide(
     budget: &Budget,
     progress: &Progress,
 ) -> Result<(Answer, Option<Value>), Trouble> {
-    let kind = match settings.object.map_or_else(|| Kind::infer(log), Ok) {
-        Ok(kind) => kind,
-        // What has no operations is right for every object.
-        Err(_) if log.history.is_empty() => Kind::Register,
-        Err(ambiguous) => return Err(untold(file, log, &ambiguous)),
-    };
+    let kind = kind(settings, file, log)?;
     progress.checking(kind.name(), budget);
     let initial = settings.initial.clone().or_else(|| log.initial.clone());
     let answer = check::check(log, kind, initial.as_ref(), budget).map_err(|unfit| misfit(file, log, kind, &unfit))?;

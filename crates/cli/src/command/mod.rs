@@ -5,9 +5,12 @@
 mod check;
 mod convert;
 mod generate;
+mod quasi;
 mod replay;
 mod test;
 mod verify;
+
+pub use quasi::History as QuasiHistory;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

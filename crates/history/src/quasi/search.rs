@@ -304,7 +304,8 @@ impl<S: Sequential> Engine<'_, '_, S> {
         }
     }
 
-    /// After the end, where nothing ties a value to its insertion: insertions of what was promised, outside of every window.
+    /// After the end, where nothing ties a value to its insertion: insertions of what was promised, in
+    /// classes where nothing is owed.
     fn make_up(&mut self, from: &Configuration, depth: usize) {
         let promised: usize = from.windows.iter().map(|window| window.promised.len()).sum();
         if from.made_up as usize >= promised {
@@ -312,7 +313,7 @@ impl<S: Sequential> Engine<'_, '_, S> {
         }
         for y in self.insertions(from, None, None) {
             let class = self.labels.get(y).class;
-            if self.plan.rules.factors[class as usize] == 0 {
+            if from.windows[class as usize].is_empty() {
                 self.step(from, depth, Emitted::Later, y, y);
             }
         }
@@ -359,7 +360,7 @@ impl<S: Sequential> Engine<'_, '_, S> {
         let emitted = plan.returned(class, from.at) + from.lin.iter().filter(|entry| entry.1 == class).count() as u32;
         let reach = plan.rules.reach(class);
         self.push_to_come(from, class, own, emitted.saturating_add(reach), &mut ys);
-        self.push_pending(from, class, &mut ys);
+        self.push_pending(from, class, emitted.saturating_add(reach), &mut ys);
         // What is owed beyond the end must outlast all that is still to be emitted.
         let left = plan.total(class).saturating_sub(emitted + u32::from(own.is_some()));
         if self.continues && left < reach {
@@ -401,11 +402,11 @@ impl<S: Sequential> Engine<'_, '_, S> {
     }
 
     /// What pending operations may do before they are emitted, and what keeps promises whose result was left open.
-    fn push_pending(&mut self, from: &Configuration, class: u16, ys: &mut Vec<Label>) {
+    fn push_pending(&mut self, from: &Configuration, class: u16, place: u32, ys: &mut Vec<Label>) {
         for i in 0..self.plan.pending.len() {
             let op = self.plan.pending[i] as usize;
             let classes = self.plan.classing.of[op];
-            if self.plan.ops[op].call < from.at && (classes.0 == class || classes.1 == class) {
+            if self.plan.ops[op].earliest <= place {
                 let input = &self.plan.history.operations()[op].input;
                 self.push_results(from, class, input, classes, ys);
             }
@@ -466,7 +467,7 @@ impl<S: Sequential> Engine<'_, '_, S> {
                         let place = next.lin.partition_point(|&(other, _)| other < op);
                         next.lin.insert(place, (op, class as u16));
                     }
-                    Emitted::Later => next.made_up += u32::from(window.is_none()),
+                    Emitted::Later => next.made_up += u32::from(from.windows[class].is_empty()),
                 }
                 let step = Step { at: from.at, emitted, x, y, kept, before: from.state, after };
                 self.stack.push((next, depth, Some(step)));
