@@ -55,6 +55,8 @@ pub(super) struct Plan<'a, S: Sequential> {
     /// By class and position: how many members have returned.
     returned: Vec<Vec<u32>>,
     traffic: Map<Value, Traffic>,
+    /// The values that operations of the history take out or show, where any of them may be put in after its end.
+    pub needed: Vec<Value>,
     /// By position, where insertions are no steps of their own: whether somebody might find nothing there.
     nothing: Vec<bool>,
     /// No value is put in twice.
@@ -107,12 +109,19 @@ impl<'a, S: Sequential> Plan<'a, S> {
             unreturned: vec![Vec::new(); rules.factors.len()],
             returned: vec![Vec::new(); rules.factors.len()],
             traffic,
+            needed: Vec::new(),
             nothing: Vec::new(),
             is_distinct,
             afterwards: Vec::new(),
         };
         plan.walk();
         plan.look_ahead();
+        if rules.causality == Causality::Free {
+            let shown = plan.ops.iter().filter_map(|op| labels.get(op.label?).needs.clone());
+            plan.needed = shown.map(|(value, _)| value).collect();
+            plan.needed.sort_unstable();
+            plan.needed.dedup();
+        }
         if silent {
             plan.note_nothing();
         }

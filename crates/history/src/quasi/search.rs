@@ -311,7 +311,7 @@ impl<S: Sequential> Engine<'_, '_, S> {
         if from.made_up as usize >= promised {
             return;
         }
-        for y in self.insertions(from, None, None) {
+        for y in self.insertions(from, None) {
             let class = self.labels.get(y).class;
             if from.windows[class as usize].is_empty() {
                 self.step(from, depth, Emitted::Later, y, y);
@@ -319,13 +319,12 @@ impl<S: Sequential> Engine<'_, '_, S> {
         }
     }
 
-    /// The insertions that would bring what is promised or about to be, in one class or all.
-    fn insertions(&mut self, from: &Configuration, class: Option<u16>, own: Option<Label>) -> Vec<Label> {
-        let promised = from.windows.iter().flat_map(|window| &window.promised).map(|&(label, _)| label);
-        let values: Vec<_> = promised.chain(own).filter_map(|label| self.labels.get(label).needs.clone()).collect();
+    /// The insertions that would bring something that the history shows, in one class or all.
+    fn insertions(&mut self, from: &Configuration, class: Option<u16>) -> Vec<Label> {
+        let plan = self.plan;
         let mut all = Vec::new();
-        for (value, _) in values {
-            let Some((_, input)) = self.plan.spec.insertion(&value) else { continue };
+        for value in &plan.needed {
+            let Some((_, input)) = self.plan.spec.insertion(value) else { continue };
             let classes = self.plan.classing.insertion;
             let mut results = Vec::new();
             self.machine.results(from.state, from.at, &input, &mut results);
@@ -349,7 +348,8 @@ impl<S: Sequential> Engine<'_, '_, S> {
     fn executable(&mut self, from: &Configuration, class: u16, own: Option<(u32, Label)>) -> Vec<Label> {
         let plan = self.plan;
         let window = &from.windows[class as usize];
-        let mut ys: Vec<Label> = own.map(|(_, x)| x).into_iter().collect();
+        let owes = |x: &Label| window.owed.iter().any(|(owed, _)| owed == x);
+        let mut ys: Vec<Label> = own.map(|(_, x)| x).filter(|x| !owes(x)).into_iter().collect();
         let mut promised = window.promised.clone();
         promised.sort_by_key(|&(_, left)| left);
         for (promise, _) in promised {
@@ -359,7 +359,7 @@ impl<S: Sequential> Engine<'_, '_, S> {
         }
         let emitted = plan.returned(class, from.at) + from.lin.iter().filter(|entry| entry.1 == class).count() as u32;
         let reach = plan.rules.reach(class);
-        self.push_to_come(from, class, own, emitted.saturating_add(reach), &mut ys);
+        self.push_to_come(from, class, emitted.saturating_add(reach), &mut ys);
         self.push_pending(from, class, emitted.saturating_add(reach), &mut ys);
         // What is owed beyond the end must outlast all that is still to be emitted.
         let left = plan.total(class).saturating_sub(emitted + u32::from(own.is_some()));
@@ -369,18 +369,19 @@ impl<S: Sequential> Engine<'_, '_, S> {
                 self.push_results(from, class, input, *classes, &mut ys);
             }
             if plan.rules.causality == Causality::Free {
-                ys.extend(self.insertions(from, Some(class), own.map(|(_, x)| x)));
+                ys.extend(self.insertions(from, Some(class)));
             }
         }
         ys
     }
 
-    /// Operations of the history that are still to be emitted.
-    fn push_to_come(&self, from: &Configuration, class: u16, own: Option<(u32, Label)>, place: u32, ys: &mut Vec<Label>) {
+    /// Operations of the history that are still to be emitted, and not owed already: what is executed once more than that
+    /// would have to come after the end.
+    fn push_to_come(&self, from: &Configuration, class: u16, place: u32, ys: &mut Vec<Label>) {
         let owed = &from.windows[class as usize].owed;
         let mut scanned: Vec<(Label, usize)> = Vec::new();
         for op in self.plan.ahead(class, from.at, place) {
-            if own.is_some_and(|(own, _)| own == op) || is_in(&from.lin, op) {
+            if is_in(&from.lin, op) {
                 continue;
             }
             let Some(label) = self.plan.ops[op as usize].label else { continue };

@@ -4,6 +4,9 @@ use selvedge_history::quasi::{Causality, Order, Reading, Rules};
 
 use super::small::{Did, Op, Relaxed, Shape, step};
 
+/// A value that no history has.
+const NEW: i64 = 99;
+
 /// A question in progress.
 struct Search<'a> {
     shape: Shape,
@@ -31,6 +34,9 @@ pub fn holds(shape: Shape, ops: &[Op], relaxed: Relaxed, rules: &Rules) -> bool 
     alphabet.push(Did::Take(None));
     alphabet.extend(values.iter().map(|&value| Did::Put(value)));
     if rules.causality == Causality::Causal {
+        // What comes in later is new: what the history takes out came in before.
+        alphabet.retain(|did| !matches!(did, Did::Put(_)));
+        alphabet.extend([Did::Put(NEW), Did::Take(Some(NEW))]);
         alphabet.retain(|&did| relaxed.class(did).1 > 0);
     }
     let factor = relaxed.factors().into_iter().max().unwrap_or(0) as usize;
@@ -196,6 +202,8 @@ pub fn check(
         let cause = search.cause(&order[..i], did);
         let Some(op) = op else {
             assert!(rules.reading == Reading::Prefix, "a continuation: {}", context());
+            let again = ops.iter().any(|op| op.did == did && matches!(did, Did::Put(_)));
+            assert!(rules.causality == Causality::Free || !again, "put in again: {}", context());
             let free = rules.causality == Causality::Free || relaxed.class(did).1 > 0;
             assert!(free && (cause.is_some() || search.brought_later(&order[..i], did)), "{}", context());
             moment = usize::MAX - 1;

@@ -8,6 +8,7 @@
 //! ```
 
 mod brute;
+mod certificates;
 mod paper;
 mod reference;
 mod small;
