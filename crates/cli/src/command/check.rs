@@ -11,10 +11,12 @@ use selvedge_history::check::{self, Answer, Unfit};
 use selvedge_history::counting::Unapproximated;
 use selvedge_history::format::Format;
 use selvedge_history::object::{Ambiguous, Kind, Misuse, Object, ObjectVisitor};
+use selvedge_history::quasi::CheckError;
 use selvedge_history::{Budget, Limit, Log, OpId, Value, Verdict};
 
 use super::counted::{self, Counting, Question};
-use super::{Unread, formats, objects, read, usage};
+use super::quasi::{QuasiFlags, QuasiSettings};
+use super::{QuasiHistory, Unread, formats, objects, read, usage};
 use crate::exit::Exit;
 use crate::limits::{LimitFlags, Limits};
 use crate::progress::{Phase, Progress};
@@ -60,6 +62,9 @@ pub struct Flags {
     counting: counted::Flags,
 
     #[command(flatten)]
+    quasi: QuasiFlags,
+
+    #[command(flatten)]
     limits: LimitFlags,
 }
 
@@ -85,6 +90,7 @@ pub struct Settings {
     json: bool,
     certificate: Option<PathBuf>,
     html: Option<PathBuf>,
+    quasi: Option<QuasiSettings>,
     limits: Limits,
 }
 
@@ -105,8 +111,16 @@ impl Flags {
         if counting.is_some() && written {
             return Err(usage("--approximate and --kernel write no certificate and no page"));
         }
+        let quasi = self.quasi.resolve()?;
+        if quasi.is_some() && self.html.is_some() {
+            return Err(usage("--html shows linearizability: leave it out with --quasi"));
+        }
+        if quasi.is_some() && counting.is_some() {
+            return Err(usage("--approximate and --kernel are about linearizability: leave --quasi out"));
+        }
         Ok(Settings {
             counting,
+            quasi,
             files: self.files,
             object: self.object,
             format: self.format,
@@ -195,6 +209,10 @@ fn examine(settings: &Settings, path: &Path, budget: &Budget, progress: &Progres
         let question = Question { file, format: format.name(), log: &log, counting, initial, limits, begun };
         return count(settings, &question, budget, progress).unwrap_or_else(|trouble| troubled(&trouble));
     }
+    if let Some(quasi) = &settings.quasi {
+        let examined = examine_quasi(settings, quasi, (&file, format.name(), begun), &log, budget, progress);
+        return examined.unwrap_or_else(|trouble| troubled(&trouble));
+    }
     let (answer, initial) = match decide(settings, &file, &log, budget, progress) {
         Ok(decided) => decided,
         Err(trouble) => return troubled(&trouble),
@@ -232,7 +250,7 @@ fn count(settings: &Settings, question: &Question<'_>, budget: &Budget, progress
                 .advise("`names METHOD: OTHER` in the kernel gives a method other names")
         });
     }
-    let kind = object(settings, file, log)?;
+    let kind = kind(settings, file, log)?;
     progress.checking(kind.name(), budget);
     question.by_object(kind, budget).map_err(|error| match error {
         Unapproximated::Unfit(unfit) => misfit(file, log, kind, &unfit),
@@ -240,8 +258,27 @@ fn count(settings: &Settings, question: &Question<'_>, budget: &Budget, progress
     })
 }
 
-/// The object that was named, or the one that the methods tell.
-fn object(settings: &Settings, file: &str, log: &Log) -> Result<Kind, Trouble> {
+/// Asks for quasi linearizability.
+fn examine_quasi(
+    settings: &Settings,
+    quasi: &QuasiSettings,
+    (file, format, begun): (&str, &'static str, Instant),
+    log: &Log,
+    budget: &Budget,
+    progress: &Progress,
+) -> Result<Entry, Trouble> {
+    let kind = kind(settings, file, log)?;
+    progress.checking(kind.name(), budget);
+    let initial = settings.initial.as_ref().or(log.initial.as_ref());
+    let history = QuasiHistory { file, format, log, kind, initial, begun, limits: &settings.limits };
+    quasi.examine(&history, settings.certificate.is_some(), budget).map_err(|error| match error {
+        CheckError::Unfit(unfit) => misfit(file, log, kind, &unfit),
+        error => Trouble::new(file, error).advise(format!("it was read as a history of a {kind}; --object NAME says what it is of")),
+    })
+}
+
+/// The object given, or else the one that the history shows.
+fn kind(settings: &Settings, file: &str, log: &Log) -> Result<Kind, Trouble> {
     match settings.object.map_or_else(|| Kind::infer(log), Ok) {
         Ok(kind) => Ok(kind),
         // What has no operations is right for every object.
@@ -258,7 +295,7 @@ fn decide(
     budget: &Budget,
     progress: &Progress,
 ) -> Result<(Answer, Option<Value>), Trouble> {
-    let kind = object(settings, file, log)?;
+    let kind = kind(settings, file, log)?;
     progress.checking(kind.name(), budget);
     let initial = settings.initial.clone().or_else(|| log.initial.clone());
     let answer = check::check(log, kind, initial.as_ref(), budget).map_err(|unfit| misfit(file, log, kind, &unfit))?;

@@ -7,9 +7,12 @@ mod convert;
 mod counted;
 mod formula;
 mod generate;
+mod quasi;
 mod replay;
 mod test;
 mod verify;
+
+pub use quasi::History as QuasiHistory;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

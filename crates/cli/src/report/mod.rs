@@ -9,6 +9,7 @@ pub mod json;
 pub mod names;
 pub mod operation;
 pub mod print;
+pub mod quasi;
 mod replay;
 pub mod sentence;
 pub mod tested;

@@ -12,7 +12,7 @@ mod collection;
 mod cover_tree;
 mod decide;
 mod numbers;
-mod part;
+pub(crate) mod part;
 mod priority_queue;
 mod queue;
 mod register;

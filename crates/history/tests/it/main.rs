@@ -16,5 +16,6 @@ mod counting;
 mod models;
 mod notation;
 mod random;
+mod quasi;
 mod real;
 mod specs;
