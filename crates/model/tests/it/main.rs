@@ -4,3 +4,4 @@ mod programs;
 mod quasi;
 mod queues;
 mod refinement;
+mod temporal;
