@@ -4,6 +4,7 @@
 pub mod answer;
 pub mod explore;
 mod graph;
+pub mod language;
 pub mod limits;
 pub mod ltl;
 mod minimise;
