@@ -3,8 +3,10 @@
 //! Invariant: an answer that was cut short never reads like a pass. Rendering happens on the worker, under the limits;
 //! printing happens on the main thread ([`print`]).
 
+pub mod dot;
 pub mod interleaving;
 pub mod json;
+pub mod model;
 pub mod names;
 pub mod operation;
 pub mod print;

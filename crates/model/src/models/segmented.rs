@@ -131,7 +131,9 @@ impl SegmentedQueue {
             place::FILL => again,
             // ADD_SEGMENT
             _ if tail != is.segment => again,
-            _ if tail as usize + 1 >= self.segments => Thread { place: place::RETURN_FULL, segment: 0, slot: 0, value: 0 },
+            _ if tail as usize + 1 >= self.segments => {
+                Thread { place: place::RETURN_FULL, segment: 0, slot: 0, value: 0 }
+            }
             _ => {
                 let fresh = (tail as usize + 1) % self.ring();
                 next.bytes[fresh * self.slots..(fresh + 1) * self.slots].fill(0);

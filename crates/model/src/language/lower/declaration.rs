@@ -131,7 +131,13 @@ impl<'a> Lowering<'a> {
             return self.error(Code::TooLarge, var.name.span, format!("the variables take more than {DATA_MAX} words"));
         }
         self.data.extend(values);
-        self.globals.push(Global { name: var.name.text.clone(), at, len, boolean: ty == Ty::Bool, array: !sizes.is_empty() });
+        self.globals.push(Global {
+            name: var.name.text.clone(),
+            at,
+            len,
+            boolean: ty == Ty::Bool,
+            array: !sizes.is_empty(),
+        });
         self.variables.insert(&var.name.text, Variable::Words { at, sizes, bounds, ty });
         Ok(())
     }
