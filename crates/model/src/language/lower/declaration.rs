@@ -44,7 +44,8 @@ impl<'a> Lowering<'a> {
             let declared = self.fresh(&channel.name).and_then(|()| self.channel(channel));
             self.keep(declared);
         }
-        for alphabet in &model.alphabets {
+        for (at, alphabet) in model.alphabets.iter().enumerate() {
+            self.alphabets.entry(&alphabet.process.text).or_default().push(at);
             if !self.definitions.contains_key(alphabet.process.text.as_str()) {
                 let unknown = self.unknown_process(&alphabet.process);
                 self.keep::<()>(Err(unknown));
