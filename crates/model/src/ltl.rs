@@ -12,7 +12,7 @@ use crate::answer::{Answer, Reason, Statistics, Trouble, Verdict};
 use crate::explore::{statistics, trace_of};
 use crate::graph::Tarjan;
 use crate::limits::Settings;
-use crate::search::{End, Path, Space, Steps, search};
+use crate::search::{End, Path, PathStep, Space, Steps, search};
 use crate::store::{Map, hash_bytes};
 use crate::system::{Action, Fault, Label, TransitionSystem};
 use automaton::Automaton;
@@ -202,17 +202,46 @@ where
     let packed = |id: u32| shard.node(id).map(|(state, _)| state.to_vec()).unwrap_or_default();
     // Standing still after the end is not a step of the system.
     let steps: Vec<(Action, u32)> = steps.into_iter().filter(|(action, _)| *action != ENDED).collect();
-    let step = |&(action, to): &(Action, u32)| crate::search::PathStep {
-        action,
-        actor: action.actor,
-        state: packed(to),
-        tag: 0,
-    };
-    let path = Path { root: (packed(root), 0), steps: steps.iter().map(step).collect() };
-    let repeats = repeats.min(path.steps.len());
+    let step = |&(action, to): &(Action, u32)| PathStep { action, actor: action.actor, state: packed(to), tag: 0 };
+    let mut path = Path { root: (packed(root), 0), steps: steps.iter().map(step).collect() };
+    let mut repeats = repeats.min(path.steps.len());
+    fold(&mut path, &mut repeats);
     let mut trace = trace_of(system, path);
-    trace.shortest = lasso.is_small();
+    // The automaton may go round more often than the system has to.
+    trace.shortest = false;
     Ok(Answer { verdict: Verdict::Fail, reason: Some(Reason::Contradicts { repeats }), trace: Some(trace), statistics })
+}
+
+/// Writes the same infinite run with fewer steps, where the automaton went round more often than the system.
+fn fold(path: &mut Path, repeats: &mut usize) {
+    let length = path.steps.len() - *repeats;
+    let turn = &path.steps[*repeats..];
+    let begin = match *repeats {
+        0 => &path.root.0,
+        after => &path.steps[after - 1].state,
+    };
+    let whole = |&part: &usize| {
+        length % part == 0
+            && turn[part - 1].state == *begin
+            && (part..length).all(|at| same(&turn[at], &turn[at - part]))
+    };
+    if let Some(part) = (1..length).find(whole) {
+        path.steps.truncate(*repeats + part);
+    }
+    while *repeats > 0 && path.steps.len() > *repeats {
+        let end = path.steps.len() - 1;
+        let before_end = &path.steps[end.wrapping_sub(1).min(end)].state;
+        let before_turn = if *repeats == 1 { &path.root.0 } else { &path.steps[*repeats - 2].state };
+        if end == 0 || !same(&path.steps[*repeats - 1], &path.steps[end]) || before_end != before_turn {
+            break;
+        }
+        path.steps.pop();
+        *repeats -= 1;
+    }
+}
+
+fn same(a: &PathStep, b: &PathStep) -> bool {
+    a.action == b.action && a.state == b.state
 }
 
 /// The product as a graph, in which a cycle that fulfils every promise is looked for.

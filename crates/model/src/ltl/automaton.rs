@@ -166,9 +166,7 @@ impl Build {
             (Formula::Next(inner), _) => Part::Next(sub(self, inner)?),
             (Formula::And(a, b), true) | (Formula::Or(a, b), false) => Part::And(sub(self, a)?, sub(self, b)?),
             (Formula::Or(a, b), true) | (Formula::And(a, b), false) => Part::Or(sub(self, a)?, sub(self, b)?),
-            (Formula::Until(a, b), true) | (Formula::Release(a, b), false) => {
-                Part::Until(sub(self, a)?, sub(self, b)?)
-            }
+            (Formula::Until(a, b), true) | (Formula::Release(a, b), false) => Part::Until(sub(self, a)?, sub(self, b)?),
             (Formula::Release(a, b), true) | (Formula::Until(a, b), false) => {
                 Part::Release(sub(self, a)?, sub(self, b)?)
             }

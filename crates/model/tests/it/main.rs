@@ -5,3 +5,4 @@ mod programs;
 mod quasi;
 mod queues;
 mod refinement;
+mod temporal;

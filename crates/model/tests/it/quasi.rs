@@ -377,7 +377,7 @@ fn shortest_refused(queue: &LooseQueue, brute: &Brute<'_>, length: usize) -> Opt
 }
 
 fn settings(reductions: Reductions, jobs: usize) -> Settings {
-    Settings { reductions, jobs, states_max: Some(30_000), ..Settings::default() }
+    Settings { reductions, jobs, states_max: Some(10_000), ..Settings::default() }
 }
 
 /// All reductions, none, and all but one.
@@ -396,7 +396,7 @@ fn every_reduction() -> Vec<Reductions> {
 
 #[test]
 fn models_agree_with_the_definition_whatever_is_reduced() {
-    let rounds = std::env::var("SELVEDGE_MODEL_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(150u64);
+    let rounds = std::env::var("SELVEDGE_MODEL_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(100u64);
     let (mut passed, mut failed, mut refused, mut undecided) = (0, 0, 0, 0);
     for seed in 0..rounds {
         let mut random = Random(seed * 104_729 + 5);
@@ -412,7 +412,8 @@ fn models_agree_with_the_definition_whatever_is_reduced() {
         let expect = shortest_refused(&queue, &brute, 6);
         let mut lengths = BTreeSet::new();
         for reductions in every_reduction() {
-            for jobs in [1, 2] {
+            let plain = reductions == Reductions::NONE || reductions == Reductions::ALL;
+            for jobs in if plain { 1..=2 } else { 1..=1 } {
                 let answer = linearizes(&queue, &object, &criterion, &settings(reductions, jobs)).unwrap();
                 let place = format!("seed {seed} {queue:?} {criterion:?} {reductions:?} {jobs}");
                 match answer.verdict {
