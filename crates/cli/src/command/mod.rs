@@ -8,6 +8,7 @@ mod counted;
 mod formula;
 mod generate;
 mod quasi;
+mod model;
 mod replay;
 mod test;
 mod verify;
@@ -37,6 +38,8 @@ pub enum Flags {
     Replay(replay::Flags),
     /// Decide whether recorded histories are linearizable
     Check(check::Flags),
+    /// Check the assertions of a model written in CSP#
+    Model(model::Flags),
     /// Check a certificate against its history, with code of its own
     Verify(verify::Flags),
     /// Write a history in another format
@@ -52,6 +55,7 @@ pub enum Settings {
     Test(test::Settings),
     Replay(replay::Settings),
     Check(check::Settings),
+    Model(model::Settings),
     Verify(verify::Settings),
     Convert(convert::Settings),
     Generate(generate::Settings),
@@ -65,6 +69,7 @@ impl Flags {
             Flags::Test(flags) => Settings::Test(flags.resolve(started)),
             Flags::Replay(flags) => Settings::Replay(flags.resolve(started)),
             Flags::Check(flags) => Settings::Check(flags.resolve(started)?),
+            Flags::Model(flags) => Settings::Model(flags.resolve(started)),
             Flags::Verify(flags) => Settings::Verify(flags.resolve(started)?),
             Flags::Convert(flags) => Settings::Convert(flags.resolve(started)),
             Flags::Generate(flags) => Settings::Generate(flags.resolve()?),
@@ -79,6 +84,7 @@ pub fn run(settings: Settings) -> Exit {
         Settings::Test(settings) => test::run(settings),
         Settings::Replay(settings) => replay::run(settings),
         Settings::Check(settings) => check::run(settings),
+        Settings::Model(settings) => model::run(settings),
         Settings::Verify(settings) => verify::run(settings),
         Settings::Convert(settings) => convert::run(settings),
         Settings::Generate(settings) => generate::run(&settings),

@@ -1,5 +1,6 @@
 //! The checks against brute force, on models drawn at random.
 
+mod corpus;
 mod programs;
 mod quasi;
 mod queues;
