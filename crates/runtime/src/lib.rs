@@ -13,7 +13,7 @@
 //! | `abi` | what compilers call |
 //! | `posix` | what programs call |
 //! | `memory` | the heap, and putting variables back |
-//! | `race`, `spin` | data races, and loops that wait |
+//! | `race`, `shadow`, `spin` | data races, what is remembered for them, and loops that wait |
 //! | `history` | calls and returns of operations |
 //! | `session`, `finding`, `watchdog` | run after run, what they found, and what never ends |
 //!
@@ -33,6 +33,7 @@ mod point;
 mod posix;
 mod race;
 mod session;
+mod shadow;
 mod site;
 mod spin;
 mod switch;

@@ -3,28 +3,27 @@
 use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Kind, Thread};
 
-use crate::control::{Control, Detail, with};
+use crate::control::{Control, Detail, state, with};
 use crate::fiber::{Wants, fail, follow};
 
 /// Strategies decide on the stack of the thread that stops; a thread that leaves them less room is as good as at the end of its own.
 const ROOM: u64 = 64 << 10;
 
 /// The current thread is at a step. Comes back when it may make it, and then must record it.
-#[inline]
+#[inline(always)]
 pub fn arrive(access: Access, wants: Wants, pc: u64) {
     let here = 0u8;
-    let (from, next) = with(|control| {
+    // SAFETY: the borrow ends with this block.
+    let (from, next) = {
+        let control = unsafe { state() };
         let fiber = control.fiber();
         fiber.pc = pc;
         if (&raw const here as u64) < fiber.bottom + ROOM {
-            return (control.current, None);
+            fail(FindingKind::Crash, "stack overflow".into(), pc);
         }
-        (control.current, Some(control.arrive(access, wants)))
-    });
-    match next {
-        Some(next) => follow(from, next),
-        None => fail(FindingKind::Crash, "stack overflow".into(), pc),
-    }
+        (control.current, control.arrive(access, wants))
+    };
+    follow(from, next);
 }
 
 /// Records a step with one access.
@@ -37,7 +36,7 @@ pub fn record(access: Access, new: Option<u64>) {
 }
 
 /// Completes the step whose accesses are in the trace.
-#[inline]
+#[inline(always)]
 pub fn finish(control: &mut Control, created: Option<Thread>, yielded: bool, new: Option<u64>) {
     let pc = control.fiber().pc;
     control.step_done(created, yielded, Detail { pc, new });

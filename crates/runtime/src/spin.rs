@@ -8,6 +8,8 @@
 
 use selvedge_explore::{Access, Kind};
 
+use crate::site;
+
 /// Rounds are looked for only after so many steps without effect: hashing the stack costs more than a step.
 const PATIENCE: u32 = 12;
 /// A round longer than this is not recognised.
@@ -46,12 +48,9 @@ impl Spin {
 
     /// The thread is about to make a step at a place; answers whether it was there before in the same state. What it read since is
     /// then in `awaited`.
-    #[inline]
-    pub fn arrives(&mut self, pc: u64, registers: (u64, [u64; 6]), top: u64) -> bool {
-        if self.quiet < PATIENCE {
-            return false;
-        }
-        self.recognises(pc, registers, top)
+    #[inline(always)]
+    pub fn arrives(&mut self, pc: u64, top: u64) -> bool {
+        self.quiet >= PATIENCE && self.recognises(pc, site::registers(), top)
     }
 
     #[cold]
@@ -94,11 +93,11 @@ impl Spin {
     }
 
     /// The thread made a step that changed nothing.
-    #[inline]
-    pub fn read(&mut self, access: Access) {
+    #[inline(always)]
+    pub fn read(&mut self, access: &Access) {
         self.quiet += 1;
         if self.quiet > PATIENCE {
-            self.reads.push(access);
+            self.reads.push(*access);
         }
     }
 }

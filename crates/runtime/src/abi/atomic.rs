@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Seq
 use selvedge_explore::{Access, Condition, Kind};
 
 use crate::abi::plain::race;
-use crate::control::{Control, active, with};
+use crate::control::{Control, active, state, with};
 use crate::fiber::Wants;
 use crate::memory::arena;
-use crate::race::Touch;
+use crate::race::{Conflict, Touch};
 use crate::{point, site};
 
 /// An access that the current thread is about to make.
@@ -25,15 +25,16 @@ struct Atomic {
     waited: bool,
 }
 
-/// Waits for the turn of an access.
-#[inline]
+/// Waits for the turn of an access. An access is copied as few times as can be: words that were written in pieces are slow to
+/// read as a whole.
+#[inline(always)]
 fn arrive(mut access: Access, order: c_int) -> Atomic {
     let pc = site::pc();
     let waited = with(|control| {
         let spins = control.settings.spins;
         let fiber = control.fiber();
         let top = fiber.top;
-        spins && fiber.spin.arrives(pc, site::registers(), top)
+        spins && fiber.spin.arrives(pc, top)
     });
     let mut wants = Wants::Nothing;
     if waited {
@@ -68,47 +69,62 @@ fn saw_change(control: &mut Control) {
 
 impl Atomic {
     /// Records the access as it came out.
-    #[inline]
+    #[inline(always)]
     fn done(self, kind: Kind, old: u64, new: u64) {
         let Atomic { mut access, pc, order, waited } = self;
         access.kind = kind;
         access.old = old;
         access.changed = kind != Kind::Read && old != new;
-        let touch =
-            Touch { address: access.object, size: u64::from(access.size), write: kind != Kind::Read, atomic: true, pc };
-        let conflict = with(|control| {
-            control.trace.access(access);
-            if waited {
-                saw_change(control);
-            }
-            point::finish(control, None, false, Some(new));
-            noted(control, &access);
-            if !control.settings.races {
-                return None;
-            }
-            let thread = control.current;
-            // The access itself belongs to what a release publishes, so it is noted before.
-            let conflict = control.races.touch(thread, touch);
-            match kind {
-                Kind::Read => control.races.load(thread, access.object, order),
-                kind => control.races.store(thread, access.object, order, kind == Kind::Update),
-            }
-            conflict
-        });
+        let touch = Touch::new(access.object, u64::from(access.size), kind != Kind::Read, true, pc);
+        // SAFETY: nothing below switches or borrows the state again before the last use.
+        let control = unsafe { state() };
+        control.trace.access(access);
+        if waited {
+            saw_change(control);
+        }
+        point::finish(control, None, false, Some(new));
+        noted(control, &access);
+        if !control.settings.races {
+            return;
+        }
+        if !control.fiber().owns(access.object) {
+            control.reaches(access.object);
+        }
+        let conflict = synchronise(control, touch, kind, order);
         if let Some(conflict) = conflict {
             race(touch, conflict);
         }
     }
 }
 
+/// Tells the data races of an atomic access; answers one.
+fn synchronise(control: &mut Control, touch: Touch, kind: Kind, order: c_int) -> Option<Conflict> {
+    let thread = control.current;
+    // The access itself belongs to what a release publishes, so it is noted before.
+    let conflict = control.races.touch(thread, touch);
+    match kind {
+        Kind::Read => control.races.load(thread, touch.address, order),
+        kind => control.races.store(thread, touch.address, order, kind == Kind::Update),
+    }
+    conflict
+}
+
 /// Tells the threads that go round loops what happened.
-#[inline]
+#[inline(always)]
 fn noted(control: &mut Control, access: &Access) {
     if !access.changed {
-        control.fiber().spin.read(*access);
+        control.fiber().spin.read(access);
         return;
     }
     control.fiber().spin.effect();
+    if control.spinning != 0 {
+        wake(control, access);
+    }
+}
+
+/// Wakes the threads that wait for a change of these bytes.
+#[cold]
+fn wake(control: &mut Control, access: &Access) {
     let mut rest = control.spinning;
     while rest != 0 {
         let thread = rest.trailing_zeros() as usize;

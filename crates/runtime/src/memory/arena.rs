@@ -43,11 +43,13 @@ struct Part {
     used: usize,
     /// Freed blocks by size, oldest first.
     free: Vec<VecDeque<usize>>,
+    /// The sizes of which there were freed blocks in this run.
+    freed: Vec<usize>,
 }
 
 impl Default for Part {
     fn default() -> Self {
-        Part { used: 0, free: vec![VecDeque::new(); CLASSES + 1] }
+        Part { used: 0, free: vec![VecDeque::new(); CLASSES + 1], freed: Vec::new() }
     }
 }
 
@@ -102,7 +104,9 @@ pub fn reset() {
             // SAFETY: the shadow of what was handed out.
             unsafe { std::ptr::write_bytes(shadow(BASE + number * PART), 0, part.used / UNIT + 1) };
             part.used = 0;
-            part.free.iter_mut().for_each(|list| list.clear());
+            for units in part.freed.drain(..) {
+                part.free[units].clear();
+            }
         }
     }
 }
@@ -114,6 +118,21 @@ fn inside(address: usize) -> bool {
 
 fn shadow(address: usize) -> *mut u8 {
     (SHADOW + (address - BASE) / UNIT) as *mut u8
+}
+
+/// Says of units that begin at this address what they are. Blocks are small, and calling `memset` for a few bytes costs more than
+/// writing them.
+#[inline(always)]
+fn mark(address: usize, units: usize, state: u8) {
+    let at = shadow(address);
+    // SAFETY: the shadow of units inside the arena.
+    unsafe {
+        if units > 16 {
+            std::ptr::write_bytes(at, state, units);
+        } else {
+            (0..units).for_each(|unit| at.add(unit).write_volatile(state));
+        }
+    }
 }
 
 /// Stops the run if an access touches arena memory that is not in use.
@@ -182,19 +201,19 @@ fn allocate(size: usize, align: usize) -> *mut c_void {
             part.used = block + rounded - base;
             // What an earlier run left there must not be seen.
             // SAFETY: the block lies inside the arena.
-            unsafe { std::ptr::write_bytes(block as *mut u8, JUNK, rounded) };
+            unsafe { (0..units).for_each(|unit| (block as *mut [u8; UNIT]).add(unit).write([JUNK; UNIT])) };
             block
         }
     };
-    // SAFETY: the block and the unit before it lie inside the arena.
+    // SAFETY: the unit before the block lies inside the arena.
     unsafe {
         ((block - UNIT) as *mut usize).write(rounded);
         ((block - UNIT) as *mut usize).add(1).write(size);
-        std::ptr::write_bytes(shadow(block), IN_USE, units);
     }
+    mark(block, units, IN_USE);
     with(|control| {
         control.fiber().spin.effect();
-        if control.settings.races {
+        if control.settings.races && reused.is_some() {
             control.races.forget(block as u64, rounded as u64);
         }
     });
@@ -211,15 +230,8 @@ fn release(block: usize, pc: u64) {
     }
     // SAFETY: the unit before a block in use holds its size.
     let units = unsafe { *((block - UNIT) as *const usize) } / UNIT;
-    // SAFETY: the shadow of the block.
-    unsafe { std::ptr::write_bytes(shadow(block), FREED, units) };
-    let touch = Touch {
-        address: block as u64,
-        size: size_of_block(block).min(TOUCHED_MAX) as u64,
-        write: true,
-        atomic: false,
-        pc,
-    };
+    mark(block, units, FREED);
+    let touch = Touch::new(block as u64, size_of_block(block).min(TOUCHED_MAX) as u64, true, false, pc);
     let conflict = with(|control| {
         control.fiber().spin.effect();
         // The block's end follows from the thread's last step without a decision in between, and conflicts with every access to it.
@@ -235,7 +247,11 @@ fn release(block: usize, pc: u64) {
         fail(FindingKind::UseAfterFree, message, pc);
     }
     if units <= CLASSES {
-        part().1.free[units].push_back(block);
+        let (_, part) = part();
+        if part.free[units].is_empty() {
+            part.freed.push(units);
+        }
+        part.free[units].push_back(block);
     }
 }
 

@@ -35,6 +35,13 @@ impl Hasher for Mix {
 /// A table by address.
 pub type Table<T> = HashMap<usize, T, BuildHasherDefault<Mix>>;
 
+/// Forgets everything; a table that nobody used costs a look.
+pub fn empty<T>(table: &mut Table<T>) {
+    if !table.is_empty() {
+        table.clear();
+    }
+}
+
 const ABSTRACT: u64 = 1 << 63;
 
 fn tagged(tag: u64, address: usize) -> u64 {
@@ -160,12 +167,12 @@ pub struct Objects {
 impl Objects {
     /// Forgets everything.
     pub fn reset(&mut self) {
-        self.mutexes.clear();
-        self.rwlocks.clear();
-        self.conditions.clear();
-        self.futexes.clear();
-        self.onces.clear();
-        self.barriers.clear();
+        empty(&mut self.mutexes);
+        empty(&mut self.rwlocks);
+        empty(&mut self.conditions);
+        empty(&mut self.futexes);
+        empty(&mut self.onces);
+        empty(&mut self.barriers);
         self.keys.clear();
     }
 
@@ -204,6 +211,11 @@ impl Objects {
     /// The key is no more.
     pub fn remove_key(&mut self, key: usize) -> bool {
         self.keys.get_mut(key).is_some_and(|slot| slot.take().is_some())
+    }
+
+    /// How many keys there have been at once, at most, in this run.
+    pub fn keys(&self) -> usize {
+        self.keys.len()
     }
 
     /// What a key's values are destroyed with.
