@@ -54,6 +54,9 @@ fn tool(program: impl AsRef<OsStr>, arguments: &[&OsStr]) -> Result<Vec<u8>, Rus
     Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_string()))
 }
 
+/// Keeps LLVM's pass from telling where functions begin and end.
+pub(crate) const WITHOUT_ENTRIES: &str = "-tsan-instrument-func-entry-exit=0";
+
 /// The environment that makes `cargo test --target x86_64-unknown-linux-gnu` build and run tests under control. `reports` is the directory
 /// that takes one report for each call of `selvedge::explore`.
 pub fn cargo_environment(runtime: &Path, sysroot: Option<&Path>, reports: &Path) -> Vec<(String, String)> {
@@ -61,6 +64,8 @@ pub fn cargo_environment(runtime: &Path, sysroot: Option<&Path>, reports: &Path)
     let mut flags = vec![
         "-Cpasses=tsan-module,tsan".to_string(),
         "-Cllvm-args=-force-attribute=sanitize_thread".to_string(),
+        // The runtime has no use for them.
+        format!("-Cllvm-args={WITHOUT_ENTRIES}"),
         format!("-Clink-arg={}", runtime.display()),
         format!("-Clink-arg=-Wl,-rpath,{}", directory.display()),
     ];
@@ -91,7 +96,7 @@ pub fn prepare_sysroot(cache: &Path) -> Result<PathBuf, RustError> {
     let version = String::from_utf8_lossy(&version).into_owned();
     let commit = version.lines().find_map(|line| line.strip_prefix("commit-hash: ")).unwrap_or("unknown");
     // The number changes when what is made here does.
-    let made = cache.join(format!("sysroot-6-{commit}"));
+    let made = cache.join(format!("sysroot-7-{commit}"));
     if made.join("done").is_file() {
         return Ok(made);
     }
@@ -211,10 +216,12 @@ fn instrument_member(original: &Path, work: &Path, archive: &Path, member: &str)
     }
     let linker = original.join("lib/rustlib").join(TARGET).join("bin/rust-lld");
     let passes = "--lto-newpm-passes=forceattrs,tsan-module,function(tsan)";
+    let without = ["-mllvm", WITHOUT_ENTRIES];
     let arguments = ["-flavor", "gnu", "-r", passes, "-mllvm", "-force-attribute=sanitize_thread", "-o"];
     let mut arguments: Vec<&OsStr> = arguments.iter().map(|argument| argument.as_ref()).collect();
     let exempt = exempt(&bytes);
     arguments.extend([object.as_os_str(), bitcode.as_os_str()]);
+    arguments.extend(without.map(|argument| AsRef::<OsStr>::as_ref(argument)));
     arguments.extend(exempt.iter().map(|argument| AsRef::<OsStr>::as_ref(argument)));
     tool(linker, &arguments)?;
     tool("ar", &["r".as_ref(), archive.as_os_str(), object.as_os_str()])?;

@@ -47,8 +47,11 @@ pub fn nothing() -> Access {
     Access::new(0, 0, Kind::Read)
 }
 
-/// A step with which the current thread gives up its turn.
+/// A step with which the current thread offers to give up its turn.
 pub fn give_way(pc: u64) {
     arrive(nothing(), Wants::Nothing, pc);
-    with(|control| finish(control, None, true, None));
+    with(|control| {
+        let yields = control.fiber().spin.gives_way();
+        finish(control, None, yields, None);
+    });
 }

@@ -21,6 +21,8 @@ const STACK_MAX: u64 = 64 << 10;
 #[derive(Debug, Default)]
 pub struct Spin {
     quiet: u32,
+    /// How often it gave up its turn since it last had an effect.
+    yields: u32,
     /// The states in which it was, and how many reads it had made.
     states: Vec<(u64, u32)>,
     /// What it read.
@@ -41,6 +43,7 @@ impl Spin {
     pub fn effect(&mut self) {
         if self.quiet > 0 {
             self.quiet = 0;
+            self.yields = 0;
             self.states.clear();
             self.reads.clear();
         }
@@ -72,6 +75,14 @@ impl Spin {
         }
         self.states.push((state, self.reads.len() as u32));
         false
+    }
+
+    /// The thread offers to give up its turn; answers whether it has to. The first offer is a hint that means nothing: the thread may go on
+    /// at once. One that comes again with nothing done in between is from a loop that waits.
+    pub fn gives_way(&mut self) -> bool {
+        self.quiet += 1;
+        self.yields += 1;
+        self.yields > 1
     }
 
     /// Whether something that it waits for is no longer what it read.

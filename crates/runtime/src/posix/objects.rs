@@ -78,6 +78,7 @@ pub fn name(object: u64) -> Option<&'static str> {
         7 => "threads",
         8 => "clock",
         9 => "barrier",
+        10 => "heap",
         _ => "object",
     })
 }
@@ -227,6 +228,11 @@ impl Objects {
 /// The order in which threads are created.
 pub fn threads() -> u64 {
     tagged(7, 0)
+}
+
+/// The freed blocks of so many units that any thread may have.
+pub fn heap(units: usize) -> u64 {
+    tagged(10, units)
 }
 
 /// Virtual time.
