@@ -10,6 +10,8 @@ static atomic_int flag;
 
 static int deeper(volatile int depth) {
     volatile char room[1024];
+    /* No compiler may make it smaller. */
+    __asm__ volatile("" : : "r"(room) : "memory");
     room[0] = (char)depth;
     return atomic_load(&flag) ? deeper(depth + 1) + room[0] : 0;
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-static atomic_int length;
+static atomic_int length, seen;
 static _Atomic int *items;
 
 static void *grow(void *argument) {
@@ -15,7 +15,7 @@ static void *grow(void *argument) {
 }
 
 static void *last(void *argument) {
-    atomic_load(&items[4 * atomic_load(&length) - 1]);
+    atomic_store(&seen, atomic_load(&items[4 * atomic_load(&length) - 1]));
     return argument;
 }
 

@@ -228,3 +228,60 @@ fn leaked_thread_parked() {
         });
     });
 }
+
+struct Loud(Arc<AtomicBool>);
+
+impl Drop for Loud {
+    fn drop(&mut self) {
+        assert!(!self.0.load(SeqCst), "dropped too late");
+    }
+}
+
+/// A destructor panics under some schedules.
+#[test]
+fn panic_in_destructor() {
+    selvedge::explore(|| {
+        let late = Arc::new(AtomicBool::new(false));
+        let loud = Loud(late.clone());
+        let thread = thread::spawn(move || late.store(true, SeqCst));
+        drop(loud);
+        thread.join().unwrap();
+    });
+}
+
+/// A destructor panics while a panic is on its way, so the process would abort.
+#[test]
+fn crash_panic_in_panic() {
+    selvedge::explore(|| {
+        let late = Arc::new(AtomicBool::new(false));
+        let _loud = Loud(late.clone());
+        let thread = thread::spawn(move || late.store(true, SeqCst));
+        thread.join().unwrap();
+        panic!("on its way");
+    });
+}
+
+/// A destructor of a thread-local value runs after the thread's own function.
+#[test]
+fn panic_thread_local_destructor_too_late() {
+    static DROPPED: AtomicBool = AtomicBool::new(false);
+    struct Mine;
+    impl Drop for Mine {
+        fn drop(&mut self) {
+            DROPPED.store(true, SeqCst);
+        }
+    }
+    thread_local!(static MINE: Mine = const { Mine });
+    selvedge::explore(|| {
+        let done = Arc::new(AtomicBool::new(false));
+        let other = done.clone();
+        let thread = thread::spawn(move || {
+            MINE.with(|_| {});
+            other.store(true, SeqCst);
+        });
+        if done.load(SeqCst) {
+            assert!(DROPPED.load(SeqCst), "the thread is done, its value not dropped yet");
+        }
+        thread.join().unwrap();
+    });
+}

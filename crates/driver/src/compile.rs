@@ -93,9 +93,13 @@ impl Compiler {
     fn instrument(&self) -> Vec<&'static str> {
         let mut flags = vec!["-O1", "-g", "-fsanitize=thread", "-fno-omit-frame-pointer", "-mcx16"];
         if self.is_clang() {
-            flags.extend(["-mllvm", "-tsan-distinguish-volatile=1"]);
+            flags.extend(["-mllvm", "-tsan-distinguish-volatile=1", "-mllvm", crate::rust::WITHOUT_ENTRIES]);
         } else {
-            flags.extend(["--param=tsan-distinguish-volatile=1", "-Wno-tsan"]);
+            flags.extend([
+                "--param=tsan-distinguish-volatile=1",
+                "--param=tsan-instrument-func-entry-exit=0",
+                "-Wno-tsan",
+            ]);
         }
         flags
     }

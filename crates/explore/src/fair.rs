@@ -32,7 +32,9 @@ impl Fairness {
 
     /// Forgets everything, for a new run.
     pub fn reset(&mut self) {
-        *self = Self::default();
+        if self.any() {
+            *self = Self::default();
+        }
     }
 
     /// A thread made a step, and gave up its turn with it or not. `enabled` has a bit for each thread that can go now.
@@ -52,11 +54,13 @@ impl Fairness {
     }
 
     /// Whether the thread has to let others go first. `enabled` as above.
+    #[inline]
     pub fn holds(&self, thread: Thread, enabled: u64) -> bool {
         self.first[thread.index()] & enabled != 0
     }
 
     /// Whether anybody is held back at all.
+    #[inline]
     pub fn any(&self) -> bool {
         self.held != 0
     }

@@ -30,6 +30,7 @@ pub struct Pending {
 
 impl Pending {
     /// Whether the step is possible now.
+    #[inline]
     pub fn is_enabled(&self) -> bool {
         self.readiness != Readiness::Blocked
     }
@@ -46,16 +47,19 @@ pub struct ChoicePoint<'a> {
 
 impl ChoicePoint<'_> {
     /// Who made the last step.
+    #[inline]
     pub fn current(&self) -> Option<Thread> {
         self.trace.steps().last().map(|step| step.thread)
     }
 
     /// What that thread would do, if it has not ended.
+    #[inline]
     pub fn pending_of(&self, thread: Thread) -> Option<&Pending> {
         self.pending.iter().find(|pending| pending.thread == thread)
     }
 
     /// The threads to choose from: those that are ready, or, when nobody is, those that are held.
+    #[inline]
     pub fn available(&self) -> impl Iterator<Item = Thread> {
         let wanted =
             self.pending.iter().map(|pending| pending.readiness).find(|&readiness| readiness == Readiness::Ready);
@@ -64,6 +68,7 @@ impl ChoicePoint<'_> {
     }
 
     /// Whether running another thread now would take the processor from one that could go on.
+    #[inline]
     pub fn preempts(&self) -> bool {
         let current = self.current().and_then(|thread| self.pending_of(thread));
         current.is_some_and(|pending| pending.readiness == Readiness::Ready)

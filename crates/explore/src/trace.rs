@@ -58,21 +58,25 @@ impl Trace {
     }
 
     /// How many steps.
+    #[inline]
     pub fn len(&self) -> usize {
         self.steps.len()
     }
 
     /// Whether there is no step.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
     /// The steps.
+    #[inline]
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
     /// The step at that place.
+    #[inline]
     pub fn step(&self, at: usize) -> &Step {
         &self.steps[at]
     }
@@ -95,12 +99,14 @@ impl Trace {
     }
 
     /// Records an access of the step that is under way.
+    #[inline]
     pub fn access(&mut self, access: Access) {
         self.accesses.push(access);
     }
 
     /// Adds an access to the last step that was recorded: something that followed from it without a decision, such as the end of
     /// its thread. Nothing when there is no step, or one is under way.
+    #[inline]
     pub fn amend(&mut self, access: Access) {
         if let Some(step) = self.steps.last_mut()
             && step.accesses.1 as usize == self.accesses.len()
@@ -111,6 +117,7 @@ impl Trace {
     }
 
     /// Records that the step under way is done: it takes every access and pick since the last step.
+    #[inline]
     pub fn step_done(&mut self, thread: Thread, created: Option<Thread>, yielded: bool) {
         let last = self.steps.last();
         let accesses = (last.map_or(0, |step| step.accesses.1), self.accesses.len() as u32);

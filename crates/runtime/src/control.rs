@@ -6,7 +6,7 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use selvedge_driver::{FindingKind, Settings};
 use selvedge_explore::{Access, Decision, Fairness, Pending, Readiness, Strategy, Thread, Trace};
@@ -16,7 +16,7 @@ use crate::history::Histories;
 use crate::posix::objects::Objects;
 use crate::race::Races;
 use crate::retry::{self, Retries};
-use crate::switch::Context;
+use crate::switch::{Context, fs_base};
 
 /// Why a run was left before its threads ended.
 #[derive(Clone, Debug)]
@@ -76,6 +76,8 @@ pub struct Control {
     pub in_a_row: u32,
     /// The threads that go round loops without effect, one bit each.
     pub spinning: u64,
+    /// The threads that want something before their next step, one bit each.
+    pub waiting: u64,
     /// Whether the current fiber was chosen and has not yet recorded its step.
     pub under_way: bool,
     /// What the run did.
@@ -98,6 +100,8 @@ pub struct Control {
     pub objects: Objects,
     /// Who knows of whose accesses.
     pub races: Races,
+    /// Whether some thread has been seen on the stack of another, in this run or an earlier one.
+    pub stacks_shared: bool,
     /// Operations and histories.
     pub histories: Histories,
     /// Whether the program runs its tests itself.
@@ -119,18 +123,34 @@ struct Cell(UnsafeCell<Option<Control>>);
 unsafe impl Sync for Cell {}
 
 static CONTROL: Cell = Cell(UnsafeCell::new(None));
-static ACTIVE: AtomicBool = AtomicBool::new(false);
+/// The FS base of the fiber that runs under control; 0 when none does. The program may have other threads, which are not
+/// under control, so that a run is under way is not enough.
+static CONTROLLED: AtomicU64 = AtomicU64::new(0);
 static STEPS: AtomicU64 = AtomicU64::new(0);
 
-/// Whether code under test runs, under control.
+/// Whether the caller is code under test, under control.
 #[inline(always)]
 pub fn active() -> bool {
-    ACTIVE.load(Ordering::Relaxed)
+    CONTROLLED.load(Ordering::Relaxed) == fs_base()
 }
 
-/// Says whether code under test runs.
+/// Whether code under test runs, under control, on whichever thread.
+pub fn any_active() -> bool {
+    CONTROLLED.load(Ordering::Relaxed) != 0
+}
+
+/// Says whether the caller is code under test.
 pub fn set_active(active: bool) {
-    ACTIVE.store(active, Ordering::Relaxed);
+    CONTROLLED.store(if active { fs_base() } else { 0 }, Ordering::Relaxed);
+}
+
+/// The stack of the fiber that runs: its lowest address and its size, which is 0 once stacks are looked at.
+static STACK: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+
+/// Whether the address is one that only the fiber that runs has been seen at: in its own stack.
+#[inline(always)]
+pub fn private(address: u64) -> bool {
+    address.wrapping_sub(STACK[0].load(Ordering::Relaxed)) < STACK[1].load(Ordering::Relaxed)
 }
 
 /// All steps of all runs so far: the watchdog's sign of life.
@@ -148,8 +168,18 @@ pub fn install(control: Control) {
 #[inline(always)]
 pub fn with<R>(f: impl FnOnce(&mut Control) -> R) -> R {
     // SAFETY: one kernel thread, and `f` neither switches nor calls `with`: see the module's invariant.
+    f(unsafe { state() })
+}
+
+/// The state, for the few places where what a closure captures would be copied millions of times a second.
+///
+/// # Safety
+/// The borrow ends before the next switch and before the state is borrowed again: see the module's invariant.
+#[inline(always)]
+pub unsafe fn state() -> &'static mut Control {
+    // SAFETY: as the caller promises.
     let control = unsafe { &mut *CONTROL.0.get() };
-    f(control.as_mut().expect("the search is set up before anything is controlled"))
+    control.as_mut().expect("the search is set up before anything is controlled")
 }
 
 /// Whether there is a state.
@@ -170,21 +200,58 @@ pub enum Next {
 }
 
 impl Control {
+    /// Says that this fiber is about to run, and answers where it goes on.
+    #[inline(always)]
+    pub fn give_control(&self, fiber: usize) -> Context {
+        let fiber = &self.fibers[fiber];
+        let looked_at = self.stacks_shared && self.settings.races;
+        STACK[0].store(fiber.bottom, Ordering::Relaxed);
+        STACK[1].store(if looked_at { 0 } else { fiber.top - fiber.bottom }, Ordering::Relaxed);
+        CONTROLLED.store(fiber.context.fs, Ordering::Relaxed);
+        fiber.context
+    }
+
+    /// An access to this address, not in the stack of its own thread: from now on stacks are looked at if it is in another's.
+    #[inline(always)]
+    pub fn reaches(&mut self, address: u64) {
+        if !self.stacks_shared && self.in_stack(address) {
+            self.stacks_shared = true;
+            STACK[1].store(0, Ordering::Relaxed);
+        }
+    }
+
     /// The fiber that runs.
+    #[inline(always)]
     pub fn fiber(&mut self) -> &mut Fiber {
         let current = self.current;
         &mut self.fibers[current]
     }
 
+    /// Whether the address lies in the stack of any thread.
+    #[inline]
+    fn in_stack(&self, address: u64) -> bool {
+        // Neither the heap nor the program lies as high as the stacks of threads.
+        const STACKS: u64 = 0x7000_0000_0000;
+        address >= STACKS && self.fibers[..self.created].iter().any(|fiber| fiber.holds(address))
+    }
+
     /// Where the thread's pending step is.
+    #[inline(always)]
     pub fn slot(&self, thread: usize) -> Option<usize> {
         self.pending.iter().position(|pending| pending.thread.index() == thread)
     }
 
     /// The current thread is at a step, which it may make when `wants` is met.
+    #[inline(always)]
     pub fn arrive(&mut self, access: Access, wants: Wants) -> Next {
         let current = self.current;
         self.fibers[current].wants = wants;
+        let bit = 1 << current;
+        if wants == Wants::Nothing {
+            self.waiting &= !bit
+        } else {
+            self.waiting |= bit
+        }
         match self.slot(current) {
             Some(slot) => self.pending[slot].access = access,
             None => {
@@ -255,7 +322,7 @@ impl Control {
         let mut enabled = 0u64;
         for at in 0..self.pending.len() {
             let thread = self.pending[at].thread.index();
-            let can = self.fibers[thread].wants.met(thread, self);
+            let can = self.waiting >> thread & 1 == 0 || self.fibers[thread].wants.met(thread, self);
             self.pending[at].readiness = if can { Readiness::Ready } else { Readiness::Blocked };
             enabled |= u64::from(can) << thread;
         }
@@ -276,6 +343,7 @@ impl Control {
 
     /// Records that the current thread made its step. Its accesses are in the trace already. One that has gone on for very
     /// long gives way to the others, as if it had yielded: whatever it waits for, they may be what it waits for.
+    #[inline(always)]
     pub fn step_done(&mut self, created: Option<Thread>, yielded: bool, detail: Detail) {
         let again = self.trace.steps().last().is_some_and(|step| step.thread.index() == self.current);
         self.in_a_row = if again { self.in_a_row + 1 } else { 0 };

@@ -102,7 +102,7 @@ pub struct Fiber {
     pub joined: bool,
     /// Destructors to run at its end, last first.
     pub destructors: Vec<(Destructor, *mut c_void)>,
-    /// Its values of thread-specific keys.
+    /// Its values of thread-specific keys, up to the last that it has set.
     pub keys: Vec<*mut c_void>,
     /// Its thread-local storage as it was at the beginning.
     pub storage: Snapshot,
@@ -162,7 +162,7 @@ impl Fiber {
         self.detached = false;
         self.joined = false;
         self.destructors.clear();
-        self.keys.fill(std::ptr::null_mut());
+        self.keys.clear();
         self.spin.reset();
         self.trail.reset();
         self.made = 0;
@@ -250,7 +250,7 @@ fn bear() -> Option<Fiber> {
         detached: false,
         joined: false,
         destructors: Vec::new(),
-        keys: vec![std::ptr::null_mut(); KEYS],
+        keys: Vec::new(),
         storage: std::mem::take(&mut birth.storage),
         random: 0,
         spin: crate::spin::Spin::default(),
@@ -302,7 +302,7 @@ pub fn follow(from: usize, next: Next) {
     match next {
         Next::Stay => {}
         Next::Switch(to) => {
-            let (save, load) = with(|control| (&raw mut control.fibers[from].context, control.fibers[to].context));
+            let (save, load) = with(|control| (&raw mut control.fibers[from].context, control.give_control(to)));
             // The saved context lies in a vector that may only move while this fiber does not run, and the switch writes to it
             // before anything else runs; its FS base is there already.
             // SAFETY: `load` was written by a switch or by `renew`.
@@ -332,9 +332,8 @@ pub fn leave() -> ! {
 pub fn enter() {
     let (save, load) = with(|control| {
         control.search.fs = switch::fs_base();
-        (&raw mut control.search, control.fibers[0].context)
+        (&raw mut control.search, control.give_control(0))
     });
-    set_active(true);
     // SAFETY: `load` was made by `renew`; `save` is where `leave` looks.
     unsafe { switch::switch(save, load) };
     set_active(false);
@@ -392,10 +391,10 @@ pub fn exit(result: *mut c_void) -> ! {
 
 fn run_key_destructors() -> bool {
     let mut any = false;
-    for key in 0..KEYS {
+    for key in 0..with(|control| control.objects.keys()) {
         let call = with(|control| {
             let destructor = control.objects.key_destructor(key)?;
-            let value = std::mem::replace(&mut control.fiber().keys[key], std::ptr::null_mut());
+            let value = std::mem::replace(control.fiber().keys.get_mut(key)?, std::ptr::null_mut());
             (!value.is_null()).then_some((destructor, value))
         });
         if let Some((destructor, value)) = call {

@@ -106,7 +106,10 @@ fn stuck(control: &Control) -> Failure {
     } else {
         FindingKind::Deadlock
     };
-    let pc = blocked.iter().map(|&thread| control.fibers[thread].pc).find(|&pc| pc != 0).unwrap_or(0);
+    // A livelock is where a loop is, whoever else waits.
+    let at_fault = |&thread: &usize| kind != FindingKind::Livelock || control.fibers[thread].wants == Wants::Change;
+    let places = blocked.iter().copied().filter(at_fault).map(|thread| control.fibers[thread].pc);
+    let pc = places.into_iter().find(|&pc| pc != 0).unwrap_or(0);
     Failure { kind, message: format!("no thread can go on: {}", parts.join("; ")), pc }
 }
 

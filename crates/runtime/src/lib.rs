@@ -13,7 +13,7 @@
 //! | `abi` | what compilers call |
 //! | `posix` | what programs call |
 //! | `memory` | the heap, and putting variables back |
-//! | `race`, `spin`, `retry` | data races, loops that wait, and loops that try again |
+//! | `race`, `shadow`, `spin`, `retry` | data races, what is remembered for them, loops that wait, and loops that try again |
 //! | `history` | calls and returns of operations |
 //! | `session`, `finding`, `watchdog` | run after run, what they found, and what never ends |
 //! | `debug` | stops where a replay fails |
@@ -38,6 +38,7 @@ mod posix;
 mod race;
 mod retry;
 mod session;
+mod shadow;
 mod share;
 mod site;
 mod spin;

@@ -3,7 +3,7 @@
 use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Kind, Thread};
 
-use crate::control::{Control, Detail, with};
+use crate::control::{Control, Detail, state, with};
 use crate::fiber::{Wants, fail, follow};
 use crate::site;
 
@@ -11,10 +11,12 @@ use crate::site;
 const ROOM: u64 = 64 << 10;
 
 /// The current thread is at a step. Comes back when it may make it, and then must record it.
-#[inline]
+#[inline(always)]
 pub fn arrive(access: Access, wants: Wants, pc: u64) {
     let here = 0u8;
-    let (from, next) = with(|control| {
+    // SAFETY: the borrow ends with this block.
+    let (from, next) = {
+        let control = unsafe { state() };
         let fiber = control.fiber();
         fiber.pc = pc;
         // Later steps of a call come after others have made calls of their own: then the note is theirs.
@@ -22,14 +24,11 @@ pub fn arrive(access: Access, wants: Wants, pc: u64) {
             fiber.frame = site::frame();
         }
         if (&raw const here as u64) < fiber.bottom + ROOM {
-            return (control.current, None);
+            fail(FindingKind::Crash, "stack overflow".into(), pc);
         }
-        (control.current, Some(control.arrive(access, wants)))
-    });
-    match next {
-        Some(next) => follow(from, next),
-        None => fail(FindingKind::Crash, "stack overflow".into(), pc),
-    }
+        (control.current, control.arrive(access, wants))
+    };
+    follow(from, next);
 }
 
 /// Records a step with one access.
@@ -42,7 +41,7 @@ pub fn record(access: Access, new: Option<u64>) {
 }
 
 /// Completes the step whose accesses are in the trace.
-#[inline]
+#[inline(always)]
 pub fn finish(control: &mut Control, created: Option<Thread>, yielded: bool, new: Option<u64>) {
     let pc = control.fiber().pc;
     control.step_done(created, yielded, Detail { pc, new });
@@ -53,8 +52,11 @@ pub fn nothing() -> Access {
     Access::new(0, 0, Kind::Read)
 }
 
-/// A step with which the current thread gives up its turn.
+/// A step with which the current thread offers to give up its turn.
 pub fn give_way(pc: u64) {
     arrive(nothing(), Wants::Nothing, pc);
-    with(|control| finish(control, None, true, None));
+    with(|control| {
+        let yields = control.fiber().spin.gives_way();
+        finish(control, None, yields, None);
+    });
 }

@@ -2,43 +2,20 @@
 //! orders them.
 //!
 //! Vector clocks over the synchronisation that the program itself asks for (Flanagan and Freund, *FastTrack*, PLDI
-//! 2009, with a few accesses kept for each eight bytes as the thread sanitizer does). The order in which the search happens to run
+//! 2009, with the accesses that [`crate::shadow`] remembers). The order in which the search happens to run
 //! steps orders nothing; a relaxed atomic access orders nothing either, unless a fence makes it.
 //!
-//! Invariant: a slot whose `run` is not the current one is empty. So a new run costs nothing.
+//! Invariant: the number of the run is never 0, which is that of a cell that was never touched.
 
 use std::ffi::c_int;
 
-use crate::posix::objects::Table;
+use crate::posix::objects::{Table, empty};
+use crate::shadow::{CELLS, Packed, Shadow};
 
-const THREADS: usize = selvedge_explore::Thread::MAX;
-/// How many accesses are remembered for each eight bytes.
-const SLOTS: usize = 6;
-/// How many groups of eight bytes can be remembered, a power of two. Older ones give way.
-const CELLS: usize = 1 << 14;
+/// How many threads there can be.
+pub const THREADS: usize = selvedge_explore::Thread::MAX;
 
 type Clock = [u32; THREADS];
-
-/// A remembered access.
-#[derive(Clone, Copy, Default)]
-struct Slot {
-    run: u32,
-    clock: u32,
-    pc: u64,
-    thread: u8,
-    /// Which of the eight bytes.
-    bytes: u8,
-    write: bool,
-    atomic: bool,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Cell {
-    key: u64,
-    /// The slot that was written last.
-    last: u8,
-    slots: [Slot; SLOTS],
-}
 
 /// The other half of a race.
 #[derive(Clone, Copy, Debug)]
@@ -53,19 +30,29 @@ pub struct Conflict {
     pub atomic: bool,
 }
 
-/// What an access is.
-#[derive(Clone, Copy, Debug)]
+impl Conflict {
+    fn with(other: Packed) -> Self {
+        Conflict { thread: other.thread() as u8, pc: other.pc(), write: other.write(), atomic: other.atomic() }
+    }
+}
+
+/// An access, in whole words: it is made and looked at millions of times a second.
+#[derive(Clone, Copy)]
 pub struct Touch {
     /// The first byte.
     pub address: u64,
     /// How many.
     pub size: u64,
-    /// Whether it writes.
-    pub write: bool,
-    /// Whether it is atomic.
-    pub atomic: bool,
-    /// From where.
-    pub pc: u64,
+    /// What it does, and from where.
+    pub what: Packed,
+}
+
+impl Touch {
+    /// Of so many bytes.
+    #[inline(always)]
+    pub fn new(address: u64, size: u64, write: bool, atomic: bool, pc: u64) -> Self {
+        Touch { address, size, what: Packed::new(pc, write, atomic) }
+    }
 }
 
 /// Who knows what.
@@ -78,7 +65,7 @@ pub struct Races {
     /// What a release fence published, for later relaxed stores.
     fenced: Vec<Clock>,
     objects: Table<Clock>,
-    cells: Box<[Cell]>,
+    shadow: Shadow,
 }
 
 impl Default for Races {
@@ -90,7 +77,7 @@ impl Default for Races {
             seen: vec![[0; THREADS]; THREADS],
             fenced: vec![[0; THREADS]; THREADS],
             objects: Table::default(),
-            cells: vec![Cell::default(); CELLS].into_boxed_slice(),
+            shadow: Shadow::default(),
         }
     }
 }
@@ -106,7 +93,10 @@ fn releases(order: c_int) -> bool {
 impl Races {
     /// Forgets everything.
     pub fn reset(&mut self) {
-        self.run += 1;
+        self.run = self.run.checked_add(1).unwrap_or_else(|| {
+            self.shadow.clear();
+            1
+        });
         for thread in 0..self.threads {
             self.clocks[thread] = [0; THREADS];
             self.seen[thread] = [0; THREADS];
@@ -114,10 +104,10 @@ impl Races {
         }
         self.threads = 1;
         self.clocks[0][0] = 1;
-        self.objects.clear();
+        empty(&mut self.objects);
     }
 
-    #[inline]
+    #[inline(always)]
     fn join(clock: &mut Clock, other: &Clock, threads: usize) {
         for (mine, theirs) in clock[..threads].iter_mut().zip(&other[..threads]) {
             *mine = (*mine).max(*theirs);
@@ -139,8 +129,9 @@ impl Races {
 
     /// A thread knows everything that another did.
     pub fn joined(&mut self, thread: usize, ended: usize) {
-        let other = self.clocks[ended];
-        Self::join(&mut self.clocks[thread], &other, self.threads);
+        if let Ok([clock, other]) = self.clocks.get_disjoint_mut([thread, ended]) {
+            Self::join(clock, other, self.threads);
+        }
     }
 
     /// A thread takes what was published at an object.
@@ -152,10 +143,8 @@ impl Races {
 
     /// A thread publishes what it knows at an object, beside what is there.
     pub fn release(&mut self, thread: usize, object: u64) {
-        let clock = self.clocks[thread];
-        let threads = self.threads;
         let published = self.objects.entry(object as usize).or_insert([0; THREADS]);
-        Self::join(published, &clock, threads);
+        Self::join(published, &self.clocks[thread], self.threads);
         self.clocks[thread][thread] += 1;
     }
 
@@ -195,82 +184,58 @@ impl Races {
     pub fn fence(&mut self, thread: usize, order: c_int) {
         const EVERYONE: u64 = 1 << 63 | 1;
         if acquires(order) {
-            let seen = self.seen[thread];
-            Self::join(&mut self.clocks[thread], &seen, self.threads);
+            Self::join(&mut self.clocks[thread], &self.seen[thread], self.threads);
         }
         if order & 0xff == 5 {
             self.acquire(thread, EVERYONE);
             self.release(thread, EVERYONE);
         }
         if releases(order) {
-            self.fenced[thread] = self.clocks[thread];
+            self.fenced[thread][..self.threads].copy_from_slice(&self.clocks[thread][..self.threads]);
             self.clocks[thread][thread] += 1;
         }
     }
 
     /// An access; answers one that it races with.
-    #[inline]
+    #[inline(always)]
     pub fn touch(&mut self, thread: usize, touch: Touch) -> Option<Conflict> {
-        let mut at = touch.address;
-        let end = touch.address.wrapping_add(touch.size);
-        let mut conflict = None;
-        while at < end {
-            let first = at & 7;
-            let count = (end - at).min(8 - first);
-            let bytes = (((1u16 << count) - 1) << first) as u8;
-            conflict = conflict.or(self.touch_cell(thread, at >> 3, bytes, touch));
-            at += count;
+        let (first, key) = (touch.address & 7, touch.address >> 3);
+        if first + touch.size > 8 {
+            return self.touch_many(thread, touch);
         }
-        conflict
+        let bytes = (((1u16 << touch.size) - 1) << first) as u8;
+        let access = touch.what.by(thread, bytes);
+        let cells = self.shadow.page(key / CELLS as u64);
+        let other = cells[key as usize % CELLS].touch(self.run, access, &self.clocks[thread])?;
+        Some(Conflict::with(other))
     }
 
-    #[inline]
-    fn touch_cell(&mut self, thread: usize, key: u64, bytes: u8, touch: Touch) -> Option<Conflict> {
-        let index = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % CELLS;
-        let (run, clock) = (self.run, &self.clocks[thread]);
-        let cell = &mut self.cells[index];
-        if cell.key != key {
-            *cell = Cell { key, ..Cell::default() };
-        }
-        // The same access again, with nothing released in between: whoever came meanwhile has seen the first one.
-        let last = &mut cell.slots[usize::from(cell.last)];
-        let same = last.run == run && usize::from(last.thread) == thread && last.clock == clock[thread];
-        if same && last.bytes == bytes && last.atomic == touch.atomic && (last.write || !touch.write) {
-            return None;
-        }
+    /// More than one cell: page by page, cell by cell.
+    #[inline(never)]
+    fn touch_many(&mut self, thread: usize, touch: Touch) -> Option<Conflict> {
+        let end = touch.address.saturating_add(touch.size);
+        let (clocks, run) = (&self.clocks[thread], self.run);
+        let mut at = touch.address;
         let mut conflict = None;
-        let mut place = None;
-        for (number, slot) in cell.slots.iter().enumerate() {
-            if slot.run != run {
-                place = place.or(Some(number));
-                continue;
-            }
-            if usize::from(slot.thread) == thread {
-                if slot.bytes == bytes && slot.write == touch.write && slot.atomic == touch.atomic {
-                    place = Some(number);
-                }
-                continue;
-            }
-            let meets = slot.bytes & bytes != 0 && (slot.write || touch.write) && !(slot.atomic && touch.atomic);
-            if meets && slot.clock > clock[usize::from(slot.thread)] {
-                let Slot { thread, pc, write, atomic, .. } = *slot;
-                conflict = conflict.or(Some(Conflict { thread, pc, write, atomic }));
+        while at < end {
+            let page = (at >> 3) / CELLS as u64;
+            let cells = self.shadow.page(page);
+            let page_end = end.min((page + 1).saturating_mul(8 * CELLS as u64));
+            while at < page_end {
+                let first = at & 7;
+                let count = (end - at).min(8 - first);
+                let bytes = (((1u16 << count) - 1) << first) as u8;
+                let access = touch.what.by(thread, bytes);
+                let other = cells[(at >> 3) as usize % CELLS].touch(run, access, clocks);
+                conflict = conflict.or(other);
+                at += count;
             }
         }
-        let place = place.unwrap_or((usize::from(cell.last) + 1) % SLOTS);
-        cell.last = place as u8;
-        let Touch { pc, write, atomic, .. } = touch;
-        cell.slots[place] = Slot { run, clock: clock[thread], pc, thread: thread as u8, bytes, write, atomic };
-        conflict
+        conflict.map(Conflict::with)
     }
 
     /// A block was allocated: what was there before is another object.
     pub fn forget(&mut self, address: u64, size: u64) {
-        for key in address >> 3..=(address + size.max(1) - 1) >> 3 {
-            let index = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % CELLS;
-            if self.cells[index].key == key {
-                self.cells[index] = Cell::default();
-            }
-        }
+        self.shadow.forget(address, size);
     }
 }

@@ -1,41 +1,71 @@
 //! Where the code under test called from, and what its registers were.
 //!
 //! The entry points are a few instructions of their own that note the return address before anything else runs, and then go
-//! on to the function that does the work. Invariant: the note is that of the last call, so it is read before any switch.
+//! on to the function that does the work. Invariant: the note is that of the last call of the same thread, so it is read before
+//! the code under test goes on. It lies in thread-local storage: the program may have threads that are not under
+//! control, such as the one that collects the results of Rust's tests, and they call the same entry points.
 
-/// What an entry point notes.
-#[repr(C)]
-pub struct Site {
-    /// The return address.
-    pub pc: u64,
-    /// The stack pointer at entry.
-    pub sp: u64,
-    /// `rbx`, `rbp`, `r12` to `r15`: what the callee preserves.
-    pub registers: [u64; 6],
-}
+use std::arch::{asm, global_asm};
 
-/// The last call. Written by entry points only.
-pub static mut SITE: Site = Site { pc: 0, sp: 0, registers: [0; 6] };
+// The return address, the stack pointer at entry, and `rbx`, `rbp`, `r12` to `r15`: what the callee preserves.
+global_asm!(
+    ".pushsection .tbss,\"awT\",@nobits",
+    ".globl selvedge_site",
+    ".hidden selvedge_site",
+    ".type selvedge_site,@object",
+    ".size selvedge_site,64",
+    ".p2align 4",
+    "selvedge_site:",
+    ".zero 64",
+    ".popsection",
+);
 
 /// The return address of the last call.
 #[inline(always)]
 pub fn pc() -> u64 {
-    // SAFETY: one word, written by the entry point that led here, on the one kernel thread that is under control.
-    unsafe { (&raw const SITE.pc).read() }
+    let pc: u64;
+    // SAFETY: reads a word of the runtime's own thread-local storage.
+    unsafe {
+        asm!(
+            "mov {0}, qword ptr [rip + selvedge_site@GOTTPOFF]",
+            "mov {0}, fs:[{0}]",
+            out(reg) pc,
+            options(nostack, readonly, preserves_flags)
+        )
+    };
+    pc
 }
 
 /// The stack pointer and the registers of the last call.
 #[inline(always)]
 pub fn registers() -> (u64, [u64; 6]) {
-    // SAFETY: as above.
-    unsafe { ((&raw const SITE.sp).read(), (&raw const SITE.registers).read()) }
+    let site: *const u64;
+    // SAFETY: as above; the block's own address is at fs:0.
+    unsafe {
+        asm!(
+            "mov {0}, fs:0",
+            "add {0}, qword ptr [rip + selvedge_site@GOTTPOFF]",
+            out(reg) site,
+            options(nostack, readonly)
+        );
+        (site.add(1).read(), site.add(2).cast::<[u64; 6]>().read())
+    }
 }
 
 /// The frame pointer of the last call.
 #[inline(always)]
 pub fn frame() -> u64 {
+    let frame: u64;
     // SAFETY: as above.
-    unsafe { (&raw const SITE.registers[1]).read() }
+    unsafe {
+        asm!(
+            "mov {0}, qword ptr [rip + selvedge_site@GOTTPOFF]",
+            "mov {0}, fs:[{0} + 24]",
+            out(reg) frame,
+            options(nostack, readonly, preserves_flags)
+        )
+    };
+    frame
 }
 
 /// Entry points that note the return address and the frame pointer.
@@ -47,11 +77,11 @@ macro_rules! entries {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
+                "mov r10, qword ptr [rip + selvedge_site@GOTTPOFF]",
                 "mov r11, [rsp]",
-                "mov [rip + {site}], r11",
-                "mov [rip + {site} + 24], rbp",
+                "mov fs:[r10], r11",
+                "mov fs:[r10 + 24], rbp",
                 "jmp {target}",
-                site = sym $crate::site::SITE,
                 target = sym $target,
             )
         }
@@ -67,17 +97,17 @@ macro_rules! entries_with_registers {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
+                "mov r10, qword ptr [rip + selvedge_site@GOTTPOFF]",
                 "mov r11, [rsp]",
-                "mov [rip + {site}], r11",
-                "mov [rip + {site} + 8], rsp",
-                "mov [rip + {site} + 16], rbx",
-                "mov [rip + {site} + 24], rbp",
-                "mov [rip + {site} + 32], r12",
-                "mov [rip + {site} + 40], r13",
-                "mov [rip + {site} + 48], r14",
-                "mov [rip + {site} + 56], r15",
+                "mov fs:[r10], r11",
+                "mov fs:[r10 + 8], rsp",
+                "mov fs:[r10 + 16], rbx",
+                "mov fs:[r10 + 24], rbp",
+                "mov fs:[r10 + 32], r12",
+                "mov fs:[r10 + 40], r13",
+                "mov fs:[r10 + 48], r14",
+                "mov fs:[r10 + 56], r15",
                 "jmp {target}",
-                site = sym $crate::site::SITE,
                 target = sym $target,
             )
         }

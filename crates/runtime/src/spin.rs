@@ -8,6 +8,8 @@
 
 use selvedge_explore::{Access, Kind};
 
+use crate::site;
+
 /// Rounds are looked for only after so many steps without effect: hashing the stack costs more than a step.
 const PATIENCE: u32 = 12;
 /// A round longer than this is not recognised.
@@ -19,6 +21,8 @@ const STACK_MAX: u64 = 64 << 10;
 #[derive(Debug, Default)]
 pub struct Spin {
     quiet: u32,
+    /// How often it gave up its turn since it last had an effect.
+    yields: u32,
     /// The states in which it was, and how many reads it had made.
     states: Vec<(u64, u32)>,
     /// What it read.
@@ -39,6 +43,7 @@ impl Spin {
     pub fn effect(&mut self) {
         if self.quiet > 0 {
             self.quiet = 0;
+            self.yields = 0;
             self.states.clear();
             self.reads.clear();
         }
@@ -46,12 +51,9 @@ impl Spin {
 
     /// The thread is about to make a step at a place; answers whether it was there before in the same state. What it read since is
     /// then in `awaited`.
-    #[inline]
-    pub fn arrives(&mut self, pc: u64, registers: (u64, [u64; 6]), top: u64) -> bool {
-        if self.quiet < PATIENCE {
-            return false;
-        }
-        self.recognises(pc, registers, top)
+    #[inline(always)]
+    pub fn arrives(&mut self, pc: u64, top: u64) -> bool {
+        self.quiet >= PATIENCE && self.recognises(pc, site::registers(), top)
     }
 
     #[cold]
@@ -75,6 +77,14 @@ impl Spin {
         false
     }
 
+    /// The thread offers to give up its turn; answers whether it has to. The first offer is a hint that means nothing: the thread may go on
+    /// at once. One that comes again with nothing done in between is from a loop that waits.
+    pub fn gives_way(&mut self) -> bool {
+        self.quiet += 1;
+        self.yields += 1;
+        self.yields > 1
+    }
+
     /// Whether something that it waits for is no longer what it read.
     pub fn sees_change(&self) -> bool {
         self.awaited.iter().any(|access| {
@@ -94,11 +104,11 @@ impl Spin {
     }
 
     /// The thread made a step that changed nothing.
-    #[inline]
-    pub fn read(&mut self, access: Access) {
+    #[inline(always)]
+    pub fn read(&mut self, access: &Access) {
         self.quiet += 1;
         if self.quiet > PATIENCE {
-            self.reads.push(access);
+            self.reads.push(*access);
         }
     }
 }

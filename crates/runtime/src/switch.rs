@@ -10,6 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::sys;
 
 global_asm!(
+    // Callers are inlined into other object files of this library.
+    ".globl selvedge_switch",
+    ".hidden selvedge_switch",
     ".type selvedge_switch,@function",
     "selvedge_switch:",
     "push rbp",
@@ -32,6 +35,8 @@ global_asm!(
     "pop rbp",
     "pop rcx",
     "jmp rcx",
+    ".globl selvedge_fiber_start",
+    ".hidden selvedge_fiber_start",
     ".type selvedge_fiber_start,@function",
     "selvedge_fiber_start:",
     "xor ebp, ebp",
@@ -66,6 +71,7 @@ pub fn probe() {
 }
 
 /// The FS base of the calling thread: the first word of the thread control block points to itself.
+#[inline(always)]
 pub fn fs_base() -> u64 {
     let fs: u64;
     // SAFETY: the x86-64 TLS ABI puts the block's own address at fs:0.
@@ -77,6 +83,7 @@ pub fn fs_base() -> u64 {
 ///
 /// # Safety
 /// `to` was written by a switch, or made by [`new_stack`], and is used once.
+#[inline(always)]
 pub unsafe fn switch(from: *mut Context, to: Context) {
     let mut fs = to.fs;
     if !FAST.load(Ordering::Relaxed) {

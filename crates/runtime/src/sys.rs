@@ -52,6 +52,27 @@ pub fn thread_id() -> i32 {
     unsafe { call(libc::SYS_gettid, [0; 6]) as i32 }
 }
 
+/// Waits, for a moment at most, until every other thread of this process sleeps.
+pub fn settle() {
+    const TRIES: u32 = 1000;
+    let own = thread_id().to_string();
+    let asleep = |thread: &std::fs::DirEntry| {
+        let text = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        // The state follows the name, which ends with the last parenthesis.
+        text.rsplit_once(") ").is_none_or(|(_, rest)| !rest.starts_with('R'))
+    };
+    for _ in 0..TRIES {
+        let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return };
+        let mut others = threads.flatten().filter(|thread| *thread.file_name() != *own);
+        if others.all(|thread| asleep(&thread)) {
+            return;
+        }
+        let pause = libc::timespec { tv_sec: 0, tv_nsec: 100_000 };
+        // SAFETY: the kernel reads the pause.
+        unsafe { call(libc::SYS_nanosleep, [&raw const pause as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
 /// Ends the process at once.
 pub fn exit(code: i32) -> ! {
     loop {

@@ -45,7 +45,7 @@ unsafe extern "C" fn look(_: *mut c_void) -> *mut c_void {
         // SAFETY: the kernel reads the pause.
         unsafe { sys::call(libc::SYS_nanosleep, [&raw const pause as usize, 0, 0, 0, 0, 0]) };
         let now = control::steps();
-        still = if control::active() && now == last { still + 1 } else { 0 };
+        still = if control::any_active() && now == last { still + 1 } else { 0 };
         last = now;
         if still >= LOOKS {
             still = 0;

@@ -2,9 +2,11 @@
 
 use std::ops::ControlFlow;
 
+use crate::access::Thread;
 use crate::part::Part;
 use crate::point::{ChoicePoint, Coverage, Decision, Run, Strategy};
 use crate::rng::Rng;
+use crate::strategy::dfs::available;
 
 /// Schedules drawn at random.
 #[derive(Clone, Debug)]
@@ -44,9 +46,18 @@ impl Strategy for Random {
     }
 
     fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision {
-        let count = at.available().count() as u64;
-        let rank = if count > 1 { self.rng.below(count) as usize } else { 0 };
-        Decision::Run(at.available().nth(rank).expect("a choice point has an enabled thread"))
+        let (mut set, first) = available(at);
+        let count = u64::from(set.count_ones());
+        if count == 1 {
+            return Decision::Run(first);
+        }
+        // Without branches on what was drawn, which no processor can guess.
+        let rank = self.rng.below(count);
+        for dropped in 1..count {
+            let lowest = set & set.wrapping_neg();
+            set ^= if dropped <= rank { lowest } else { 0 };
+        }
+        Decision::Run(Thread(set.trailing_zeros() as u8))
     }
 
     fn pick(&mut self, options: u32) -> u32 {

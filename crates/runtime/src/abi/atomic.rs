@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Seq
 use selvedge_explore::{Access, Condition, Kind};
 
 use crate::abi::plain::race;
-use crate::control::{Control, active, with};
+use crate::control::{Control, active, state, with};
 use crate::fiber::Wants;
 use crate::memory::arena;
-use crate::race::Touch;
+use crate::race::{Conflict, Touch};
 use crate::retry::{self, Failure};
 use crate::{point, site};
 
@@ -24,24 +24,24 @@ struct Atomic {
     order: c_int,
     /// Whether it waited for a change of what its loop reads.
     waited: bool,
-    /// The stack pointer and the registers at the call.
-    registers: (u64, [u64; 6]),
 }
 
-/// Waits for the turn of an access.
-#[inline]
+/// Waits for the turn of an access. An access is copied as few times as can be: words that were written in pieces are slow to
+/// read as a whole.
+#[inline(always)]
 fn arrive(mut access: Access, order: c_int, failure: Option<Failure>) -> Atomic {
     let pc = site::pc();
-    let registers = site::registers();
     let (waited, wants) = with(|control| {
         let spins = control.settings.spins;
         let fiber = control.fiber();
         let top = fiber.top;
-        if spins && fiber.spin.arrives(pc, registers, top) {
+        if spins && fiber.spin.arrives(pc, top) {
             return (true, Wants::Change);
         }
         match failure {
-            Some(failure) if control.retries.on => (false, retry::arrive(control, pc, registers, &mut access, failure)),
+            Some(failure) if control.retries.on => {
+                (false, retry::arrive(control, pc, site::registers(), &mut access, failure))
+            }
             _ => (false, Wants::Nothing),
         }
     });
@@ -52,7 +52,7 @@ fn arrive(mut access: Access, order: c_int, failure: Option<Failure>) -> Atomic 
     point::arrive(access, wants, pc);
     let write = access.kind != Kind::Read;
     arena::check(access.object as usize, access.size as usize, write && access.condition == Condition::Always, pc);
-    Atomic { access, pc, order, waited, registers }
+    Atomic { access, pc, order, waited }
 }
 
 /// The thread went round a loop without effect: it goes on when something that it read has changed.
@@ -76,61 +76,77 @@ fn saw_change(control: &mut Control) {
 
 impl Atomic {
     /// Records the access as it came out.
-    #[inline]
+    #[inline(always)]
     fn done(self, kind: Kind, old: u64, new: u64) {
         self.record(kind, old, new, false);
     }
 
-    #[inline]
+    #[inline(always)]
     fn record(self, kind: Kind, old: u64, new: u64, load: bool) {
-        let Atomic { mut access, pc, order, waited, registers } = self;
+        let Atomic { mut access, pc, order, waited } = self;
         access.kind = kind;
         access.old = old;
         access.changed = kind != Kind::Read && old != new;
-        let touch =
-            Touch { address: access.object, size: u64::from(access.size), write: kind != Kind::Read, atomic: true, pc };
-        let conflict = with(|control| {
-            if control.retries.attached != 0 {
-                if let Some(expected) = retry::leave(control) {
-                    access.waits = true;
-                    access.condition = Condition::Equals(expected);
-                }
-            }
-            control.trace.access(access);
-            if waited {
-                saw_change(control);
-            }
-            point::finish(control, None, false, Some(new));
-            noted(control, &access);
-            if load && control.retries.on {
-                retry::read(control, pc, registers, &access);
-            }
-            if !control.settings.races {
-                return None;
-            }
-            let thread = control.current;
-            // The access itself belongs to what a release publishes, so it is noted before.
-            let conflict = control.races.touch(thread, touch);
-            match kind {
-                Kind::Read => control.races.load(thread, access.object, order),
-                kind => control.races.store(thread, access.object, order, kind == Kind::Update),
-            }
-            conflict
-        });
+        let touch = Touch::new(access.object, u64::from(access.size), kind != Kind::Read, true, pc);
+        // SAFETY: nothing below switches or borrows the state again before the last use.
+        let control = unsafe { state() };
+        if control.retries.attached != 0
+            && let Some(expected) = retry::leave(control)
+        {
+            access.waits = true;
+            access.condition = Condition::Equals(expected);
+        }
+        control.trace.access(access);
+        if waited {
+            saw_change(control);
+        }
+        point::finish(control, None, false, Some(new));
+        noted(control, &access);
+        if load && control.retries.on {
+            // The thread has made no other call since it arrived.
+            retry::read(control, pc, site::registers(), &access);
+        }
+        if !control.settings.races {
+            return;
+        }
+        if !control.fiber().holds(access.object) {
+            control.reaches(access.object);
+        }
+        let conflict = synchronise(control, touch, kind, order);
         if let Some(conflict) = conflict {
             race(touch, conflict);
         }
     }
 }
 
+/// Tells the data races of an atomic access; answers one.
+fn synchronise(control: &mut Control, touch: Touch, kind: Kind, order: c_int) -> Option<Conflict> {
+    let thread = control.current;
+    // The access itself belongs to what a release publishes, so it is noted before.
+    let conflict = control.races.touch(thread, touch);
+    match kind {
+        Kind::Read => control.races.load(thread, touch.address, order),
+        kind => control.races.store(thread, touch.address, order, kind == Kind::Update),
+    }
+    conflict
+}
+
 /// Tells the threads that go round loops what happened.
-#[inline]
+#[inline(always)]
 fn noted(control: &mut Control, access: &Access) {
     if !access.changed {
-        control.fiber().spin.read(*access);
+        control.fiber().spin.read(access);
         return;
     }
     control.fiber().effect();
+    if control.spinning != 0 {
+        wake(control, access);
+    }
+}
+
+/// Wakes the threads that wait for a change of these bytes.
+#[cold]
+fn wake(control: &mut Control, access: &Access) {
     let mut rest = control.spinning;
     while rest != 0 {
         let thread = rest.trailing_zeros() as usize;

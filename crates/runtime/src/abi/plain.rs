@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_void};
 use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Kind};
 
-use crate::control::{active, with};
+use crate::control::{active, private, with};
 use crate::fiber::{Wants, fail};
 use crate::memory::arena;
 use crate::race::{Conflict, Touch};
@@ -16,23 +16,31 @@ use crate::{point, site};
 /// Looks at an access of the code under test.
 #[inline(always)]
 fn plain(address: *mut c_void, size: usize, write: bool) {
-    if active() {
+    if active() && !private(address as u64) {
         look(address as usize, size, write, site::pc());
     }
 }
 
+/// A thread's accesses to its own stack are looked at from the moment on at which another thread is seen on it: before that
+/// they cannot race. The run in which that happens first is repeated ([`crate::session`]), so none is missed.
 fn look(address: usize, size: usize, write: bool, pc: u64) {
     arena::check(address, size, write, pc);
-    let touch = Touch { address: address as u64, size: size as u64, write, atomic: false, pc };
+    let touch = Touch::new(address as u64, size as u64, write, false, pc);
     let conflict = with(|control| {
-        let fiber = control.fiber();
-        if write && !(fiber.bottom..fiber.top).contains(&(address as u64)) {
-            fiber.effect();
+        let own = control.fiber().holds(address as u64);
+        if write && !own {
+            control.fiber().effect();
         } else {
-            fiber.trail.plain(address as u64, size, write);
+            control.fiber().trail.plain(address as u64, size, write);
         }
         if !control.settings.races {
             return None;
+        }
+        if own && !control.stacks_shared {
+            return None;
+        }
+        if !own {
+            control.reaches(address as u64);
         }
         let current = control.current;
         control.races.touch(current, touch)
@@ -55,12 +63,12 @@ pub fn race(touch: Touch, conflict: Conflict) -> ! {
         "data race on {} bytes at {:#x}: {} here, {} by T{} at {:#x}, and nothing orders them",
         touch.size,
         touch.address,
-        verb(touch.write, touch.atomic),
+        verb(touch.what.write(), touch.what.atomic()),
         verb(conflict.write, conflict.atomic),
         conflict.thread,
         conflict.pc
     );
-    fail(FindingKind::DataRace, message, touch.pc)
+    fail(FindingKind::DataRace, message, touch.what.pc())
 }
 
 fn volatile(address: *mut c_void, size: usize, write: bool) {

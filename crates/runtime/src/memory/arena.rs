@@ -2,9 +2,10 @@
 //!
 //! Invariant: a shadow byte says whether its sixteen bytes were never handed out, are in use, or were freed; so an access
 //! to freed memory is seen as long as the block has not been handed out again. Every thread has a part of the arena and lists
-//! of its own, so what `malloc` answers does not depend on what other threads do meanwhile: otherwise schedules that differ only in
-//! the order of independent steps would differ in addresses, and a reduction would be wrong. Which freed block is handed out again
-//! is a policy, because that decides whether ABA errors can show: handing out the last one freed, as most allocators do,
+//! of its own, so what `malloc` answers does not depend on what other threads allocate meanwhile: otherwise schedules that differ only in
+//! the order of independent steps would differ in addresses, and a reduction would be wrong. A block that another thread frees than the
+//! one whose part it is of is for everybody, before what a thread has freed itself; such a `free`, and every `malloc` of that size, are accesses
+//! to one object, so strategies know that their order matters. Which freed block is handed out again is a policy, because that decides whether ABA errors can show: handing out the last one freed, as most allocators do,
 //! hides the classical one on Treiber's stack.
 
 use std::cell::UnsafeCell;
@@ -17,6 +18,7 @@ use selvedge_explore::{Access, Kind, Pick};
 use crate::control::{active, with};
 use crate::fiber::{Wants, fail};
 use crate::heap::{__libc_calloc, __libc_free, __libc_malloc, __libc_memalign, __libc_realloc};
+use crate::posix::objects;
 use crate::race::{Conflict, Touch};
 use crate::{point, site, sys};
 
@@ -43,11 +45,13 @@ struct Part {
     used: usize,
     /// Freed blocks by size, oldest first.
     free: Vec<VecDeque<usize>>,
+    /// The sizes of which there were freed blocks in this run.
+    freed: Vec<usize>,
 }
 
 impl Default for Part {
     fn default() -> Self {
-        Part { used: 0, free: vec![VecDeque::new(); CLASSES + 1] }
+        Part { used: 0, free: vec![VecDeque::new(); CLASSES + 1], freed: Vec::new() }
     }
 }
 
@@ -56,6 +60,8 @@ impl Default for Part {
 struct Arena {
     mapped: bool,
     parts: Vec<Part>,
+    /// Blocks that other threads freed, by size, oldest first.
+    shared: Vec<VecDeque<usize>>,
 }
 
 struct Cell(UnsafeCell<Option<Arena>>);
@@ -97,12 +103,15 @@ fn part() -> (usize, &'static mut Part) {
 
 /// Everything is free again.
 pub fn reset() {
+    arena().shared.clear();
     for (number, part) in arena().parts.iter_mut().enumerate() {
         if part.used > 0 {
             // SAFETY: the shadow of what was handed out.
             unsafe { std::ptr::write_bytes(shadow(BASE + number * PART), 0, part.used / UNIT + 1) };
             part.used = 0;
-            part.free.iter_mut().for_each(|list| list.clear());
+            for units in part.freed.drain(..) {
+                part.free[units].clear();
+            }
         }
     }
 }
@@ -115,6 +124,21 @@ pub fn inside(address: usize) -> bool {
 
 fn shadow(address: usize) -> *mut u8 {
     (SHADOW + (address - BASE) / UNIT) as *mut u8
+}
+
+/// Says of units that begin at this address what they are. Blocks are small, and calling `memset` for a few bytes costs more than
+/// writing them.
+#[inline(always)]
+fn mark(address: usize, units: usize, state: u8) {
+    let at = shadow(address);
+    // SAFETY: the shadow of units inside the arena.
+    unsafe {
+        if units > 16 {
+            std::ptr::write_bytes(at, state, units);
+        } else {
+            (0..units).for_each(|unit| at.add(unit).write_volatile(state));
+        }
+    }
 }
 
 /// Whether an address lies in a block that was freed and not handed out again.
@@ -148,15 +172,21 @@ fn check_inside(address: usize, size: usize, write: bool, pc: u64) {
 
 /// A freed block of that many units, as the policy has it.
 fn reuse(units: usize, pc: u64) -> Option<usize> {
-    if units > CLASSES || part().1.free[units].is_empty() {
+    if units > CLASSES {
         return None;
     }
-    let list = || &mut part().1.free[units];
-    match with(|control| control.settings.reuse) {
+    let reuse = with(|control| control.settings.reuse);
+    if reuse == Reuse::Quarantine {
+        return None;
+    }
+    let shared = arena().shared.get(units).is_some_and(|list| !list.is_empty());
+    note_reuse(units, shared);
+    let list = || if shared { &mut arena().shared[units] } else { &mut part().1.free[units] };
+    match reuse {
         Reuse::Quarantine => None,
         Reuse::Fifo => list().pop_front(),
         Reuse::Lifo => list().pop_back(),
-        Reuse::Branch if list().len() == 1 => list().pop_back(),
+        Reuse::Branch if list().len() < 2 => list().pop_back(),
         Reuse::Branch => {
             point::arrive(point::nothing(), Wants::Nothing, pc);
             let newest = with(|control| {
@@ -168,6 +198,36 @@ fn reuse(units: usize, pc: u64) -> Option<usize> {
             if newest { list().pop_back() } else { list().pop_front() }
         }
     }
+}
+
+/// What `malloc` answers depends on what other threads have freed, and so belongs to the step that it follows. What happens while there is
+/// one thread only comes before everything that others do.
+fn note_reuse(units: usize, changed: bool) {
+    with(|control| {
+        if control.created > 1 {
+            let kind = if changed { Kind::Update } else { Kind::Read };
+            control.trace.amend(Access::new(objects::heap(units), 1, kind));
+        }
+    });
+}
+
+/// Keeps a freed block for those who may have it.
+fn keep(block: usize, units: usize) {
+    let owner = (block - BASE) / PART;
+    if with(|control| control.current) == owner {
+        let (_, part) = part();
+        if part.free[units].is_empty() {
+            part.freed.push(units);
+        }
+        part.free[units].push_back(block);
+        return;
+    }
+    note_reuse(units, true);
+    let shared = &mut arena().shared;
+    if shared.len() <= units {
+        shared.resize(units + 1, VecDeque::new());
+    }
+    shared[units].push_back(block);
 }
 
 fn allocate(size: usize, align: usize) -> *mut c_void {
@@ -189,19 +249,19 @@ fn allocate(size: usize, align: usize) -> *mut c_void {
             part.used = block + rounded - base;
             // What an earlier run left there must not be seen.
             // SAFETY: the block lies inside the arena.
-            unsafe { std::ptr::write_bytes(block as *mut u8, JUNK, rounded) };
+            unsafe { (0..units).for_each(|unit| (block as *mut [u8; UNIT]).add(unit).write([JUNK; UNIT])) };
             block
         }
     };
-    // SAFETY: the block and the unit before it lie inside the arena.
+    // SAFETY: the unit before the block lies inside the arena.
     unsafe {
         ((block - UNIT) as *mut usize).write(rounded);
         ((block - UNIT) as *mut usize).add(1).write(size);
-        std::ptr::write_bytes(shadow(block), IN_USE, units);
     }
+    mark(block, units, IN_USE);
     with(|control| {
         control.fiber().effect();
-        if control.settings.races {
+        if control.settings.races && reused.is_some() {
             control.races.forget(block as u64, rounded as u64);
         }
     });
@@ -218,15 +278,8 @@ fn release(block: usize, pc: u64) {
     }
     // SAFETY: the unit before a block in use holds its size.
     let units = unsafe { *((block - UNIT) as *const usize) } / UNIT;
-    // SAFETY: the shadow of the block.
-    unsafe { std::ptr::write_bytes(shadow(block), FREED, units) };
-    let touch = Touch {
-        address: block as u64,
-        size: size_of_block(block).min(TOUCHED_MAX) as u64,
-        write: true,
-        atomic: false,
-        pc,
-    };
+    mark(block, units, FREED);
+    let touch = Touch::new(block as u64, size_of_block(block).min(TOUCHED_MAX) as u64, true, false, pc);
     let conflict = with(|control| {
         control.fiber().effect();
         // The block's end follows from the thread's last step without a decision in between, and conflicts with every access to it.
@@ -243,7 +296,7 @@ fn release(block: usize, pc: u64) {
         fail(FindingKind::UseAfterFree, message, pc);
     }
     if units <= CLASSES {
-        part().1.free[units].push_back(block);
+        keep(block, units);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use crate::control::{active, with};
-use crate::fiber::Destructor;
+use crate::fiber::{Destructor, KEYS};
 use crate::posix::real;
 
 /// Keys made under control start here, above those of libc.
@@ -41,13 +41,18 @@ pub unsafe extern "C" fn pthread_setspecific(key: u32, value: *const c_void) -> 
         // SAFETY: the caller's request.
         return unsafe { real::pthread_setspecific()(key, value) };
     }
-    with(|control| match control.fiber().keys.get_mut((key - FIRST) as usize) {
-        Some(slot) => {
-            *slot = value.cast_mut();
-            0
+    let key = (key - FIRST) as usize;
+    if key >= KEYS {
+        return libc::EINVAL;
+    }
+    with(|control| {
+        let keys = &mut control.fiber().keys;
+        if keys.len() <= key {
+            keys.resize(key + 1, std::ptr::null_mut());
         }
-        None => libc::EINVAL,
-    })
+        keys[key] = value.cast_mut();
+    });
+    0
 }
 
 /// The current thread's value.

@@ -35,6 +35,13 @@ impl Hasher for Mix {
 /// A table by address.
 pub type Table<T> = HashMap<usize, T, BuildHasherDefault<Mix>>;
 
+/// Forgets everything; a table that nobody used costs a look.
+pub fn empty<T>(table: &mut Table<T>) {
+    if !table.is_empty() {
+        table.clear();
+    }
+}
+
 const ABSTRACT: u64 = 1 << 63;
 
 fn tagged(tag: u64, address: usize) -> u64 {
@@ -71,6 +78,7 @@ pub fn name(object: u64) -> Option<&'static str> {
         7 => "threads",
         8 => "clock",
         9 => "barrier",
+        10 => "heap",
         _ => "object",
     })
 }
@@ -160,12 +168,12 @@ pub struct Objects {
 impl Objects {
     /// Forgets everything.
     pub fn reset(&mut self) {
-        self.mutexes.clear();
-        self.rwlocks.clear();
-        self.conditions.clear();
-        self.futexes.clear();
-        self.onces.clear();
-        self.barriers.clear();
+        empty(&mut self.mutexes);
+        empty(&mut self.rwlocks);
+        empty(&mut self.conditions);
+        empty(&mut self.futexes);
+        empty(&mut self.onces);
+        empty(&mut self.barriers);
         self.keys.clear();
     }
 
@@ -206,6 +214,11 @@ impl Objects {
         self.keys.get_mut(key).is_some_and(|slot| slot.take().is_some())
     }
 
+    /// How many keys there have been at once, at most, in this run.
+    pub fn keys(&self) -> usize {
+        self.keys.len()
+    }
+
     /// What a key's values are destroyed with.
     pub fn key_destructor(&self, key: usize) -> Option<Destructor> {
         self.keys.get(key).copied().flatten().flatten()
@@ -215,6 +228,11 @@ impl Objects {
 /// The order in which threads are created.
 pub fn threads() -> u64 {
     tagged(7, 0)
+}
+
+/// The freed blocks of so many units that any thread may have.
+pub fn heap(units: usize) -> u64 {
+    tagged(10, units)
 }
 
 /// Virtual time.

@@ -205,6 +205,13 @@ unsafe extern "C" fn getattr_at(id: libc::pthread_t, attributes: *mut libc::pthr
     0
 }
 
+/// What the kernel would call the thread: another number for each, the same in every run.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gettid() -> c_int {
+    const FIRST: c_int = 1 << 20;
+    if active() { FIRST + with(|control| control.current) as c_int } else { crate::sys::thread_id() }
+}
+
 unsafe extern "C" fn yield_at() -> c_int {
     if active() {
         point::give_way(site::pc());

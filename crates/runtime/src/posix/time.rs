@@ -23,13 +23,14 @@ crate::entries! {
 /// A look at the clock costs so many nanoseconds.
 const LOOK: u64 = 100;
 
-/// Lets time pass, as a step; the time after it. A sleep gives up its turn.
+/// Lets time pass, as a step; the time after it. A sleep offers to give up its turn.
 fn pass(nanoseconds: u64, yields: bool, pc: u64) -> u64 {
     let access = Access::new(objects::clock(), 1, Kind::Update);
     point::arrive(access, Wants::Nothing, pc);
     with(|control| {
         control.time = control.time.saturating_add(nanoseconds);
         control.trace.access(access);
+        let yields = yields && control.fiber().spin.gives_way();
         point::finish(control, None, yields, None);
         control.time
     })

@@ -504,6 +504,7 @@ fn hold(control: &mut Control, thread: usize, attached: Attached) {
     let fiber = &mut control.fibers[thread];
     fiber.trail.attached = Some(attached);
     fiber.wants = Wants::Value(attached.cell as usize, attached.size, attached.expected);
+    control.waiting |= 1 << thread;
     if let Some(slot) = control.slot(thread) {
         let access = &mut control.pending[slot].access;
         access.waits = true;
@@ -519,6 +520,7 @@ fn release(control: &mut Control, thread: usize) {
         && attached.waits
     {
         fiber.wants = Wants::Nothing;
+        control.waiting &= !(1 << thread);
     }
     if let Some(slot) = control.slot(thread) {
         control.pending[slot].access.waits = false;

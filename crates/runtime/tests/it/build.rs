@@ -24,9 +24,38 @@ pub fn runtime() -> PathBuf {
     beside
 }
 
+/// Every program of the corpus and the verdict that it must get: its directory.
+pub fn programs() -> Vec<(PathBuf, String)> {
+    let mut programs = Vec::new();
+    for directory in entries(&root().join("corpus/programs")).into_iter().filter(|path| path.is_dir()) {
+        let verdict = directory.file_name().expect("a name").to_string_lossy().into_owned();
+        let sources = entries(&directory).into_iter().filter(|path| {
+            path.extension().is_some_and(|extension| ["c", "cc"].contains(&extension.to_string_lossy().as_ref()))
+        });
+        programs.extend(sources.map(|path| (path, verdict.clone())));
+    }
+    programs
+}
+
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let read = std::fs::read_dir(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    let mut entries: Vec<PathBuf> = read.map(|entry| entry.expect("an entry").path()).collect();
+    entries.sort();
+    entries
+}
+
+/// Whether the campaigns are wanted that take minutes: `SELVEDGE_CAMPAIGN=1`.
+pub fn campaign() -> bool {
+    std::env::var_os("SELVEDGE_CAMPAIGN").is_some()
+}
+
 pub fn build(source: &Path, flags: &[&str], directory: &Path) -> Program {
+    build_with("gcc", source, flags, directory)
+}
+
+pub fn build_with(cc: &str, source: &Path, flags: &[&str], directory: &Path) -> Program {
     let compiler = Compiler {
-        cc: "gcc".into(),
+        cc: cc.into(),
         flags: flags.iter().map(|flag| flag.to_string()).collect(),
         include: root().join("crates/runtime/include"),
         runtime: runtime(),

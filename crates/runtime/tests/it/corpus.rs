@@ -1,13 +1,17 @@
 //! Every program of the corpus: the verdict is its directory, the number of runs stands beside it.
 //!
-//! `dpor` counts with loops that only try again recognised, `dpor-all` without. `SELVEDGE_UPDATE=1` writes the numbers instead of comparing them.
+//! `dpor` counts with loops that only try again recognised, `dpor-all` without.
+//!
+//! `SELVEDGE_UPDATE=1` writes the numbers instead of comparing them. `SELVEDGE_CAMPAIGN=1` replays every failure a hundred times
+//! instead of twice, and tries every clang.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use selvedge_driver::{CoverageRecord, Finding, Program, Search, Settings, replay};
 
-use crate::build::{build, root, scratch, session, settings};
+use crate::build::{build, build_with, campaign, programs, scratch, session, settings};
 
 /// What one strategy must do with one program.
 struct Case {
@@ -23,6 +27,11 @@ impl Case {
         if ["uncontrolled", "nondeterminism"].contains(&self.verdict.as_str()) {
             return;
         }
+        let times = if campaign() { 100 } else { 2 };
+        (0..times).for_each(|_| self.replays_once(finding));
+    }
+
+    fn replays_once(&self, finding: &Finding) {
         let session =
             replay(&self.program, finding, &self.directory).unwrap_or_else(|error| panic!("{}: {error}", self.name));
         let [test] = session.report.tests.as_slice() else { panic!("one test is replayed: {}", self.name) };
@@ -77,24 +86,10 @@ fn check(path: &Path, verdict: &str) {
     }
 }
 
-/// Every program, with the verdict that it must get.
-pub fn programs() -> Vec<(String, PathBuf)> {
-    let mut verdicts: Vec<PathBuf> = entries(&root().join("corpus/programs"));
-    verdicts.retain(|path| path.is_dir());
-    let mut programs = Vec::new();
-    for directory in verdicts {
-        let verdict = directory.file_name().expect("a name").to_string_lossy().into_owned();
-        let mut paths = entries(&directory);
-        paths.retain(|path| path.extension().is_some_and(|extension| extension == "c" || extension == "cc"));
-        programs.extend(paths.into_iter().map(|path| (verdict.clone(), path)));
-    }
-    programs
-}
-
 #[test]
 fn verdicts_and_numbers_of_runs() {
     let mut count = 0;
-    for (verdict, path) in programs() {
+    for (path, verdict) in programs() {
         let failed = std::panic::catch_unwind(|| check(&path, &verdict)).is_err();
         if failed {
             eprintln!("FAILED {}", path.display());
@@ -105,9 +100,26 @@ fn verdicts_and_numbers_of_runs() {
     assert!(count >= 40, "{count} programs");
 }
 
-fn entries(directory: &Path) -> Vec<PathBuf> {
-    let read = std::fs::read_dir(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
-    let mut entries: Vec<PathBuf> = read.map(|entry| entry.expect("an entry").path()).collect();
-    entries.sort();
-    entries
+/// The same verdicts from every version of clang that is installed. The numbers of runs may differ: what is an access is the compiler's
+/// decision.
+#[test]
+fn verdicts_with_clang() {
+    let versions: Vec<String> = std::iter::once("clang".to_string())
+        .chain((14..=19).map(|version| format!("clang-{version}")))
+        .filter(|name| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success()))
+        .collect();
+    let wanted = if campaign() { versions.len() } else { 1 };
+    for cc in versions.iter().rev().take(wanted) {
+        for (path, verdict) in programs() {
+            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            let directory = scratch(&format!("{cc}-{verdict}-{name}"));
+            let program = build_with(cc, &path, &[], &directory);
+            let case = Case { program, directory, verdict: verdict.clone(), name: format!("{name} ({cc})") };
+            case.check(Search::Dpor);
+            if campaign() {
+                case.check(Search::Bounded);
+            }
+        }
+        println!("{cc}: every verdict");
+    }
 }

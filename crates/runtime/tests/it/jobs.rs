@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use selvedge_driver::{Search, Settings, TestReport};
 
-use crate::build::{build, root, scratch, session, settings};
-use crate::corpus::programs;
+use crate::build::{build, programs, root, scratch, session, settings};
 
 /// What does not depend on the clock.
 fn timeless(mut tests: Vec<TestReport>) -> Vec<TestReport> {
@@ -36,7 +35,7 @@ fn check(path: &Path, searches: &[Settings]) -> Vec<TestReport> {
 
 /// Those that repeat themselves, and do not wait for the clock.
 fn repeating() -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = programs().into_iter().map(|(_, path)| path).collect();
+    let mut paths: Vec<PathBuf> = programs().into_iter().map(|(path, _)| path).collect();
     paths.retain(|path| {
         let path = path.to_string_lossy();
         !path.contains("/nondeterminism/") && !path.contains("/uncontrolled/")

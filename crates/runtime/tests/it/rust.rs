@@ -1,15 +1,23 @@
-//! Rust tests, built by stable cargo with the flags of the driver.
+//! Rust tests, built by stable cargo with the flags of the driver. The first word of a test's name is its verdict.
+//!
+//! The number of runs stands beside each file of tests, for the version of rustc that it names: what the standard library does differs.
+//! `SELVEDGE_UPDATE=1` writes the numbers instead of comparing them. `SELVEDGE_CAMPAIGN=1` tries every test matrix of crossbeam's queue.
 
-use std::path::Path;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use selvedge_driver::rust::{TARGET, cargo_environment, prepare_sysroot};
-use selvedge_driver::{CoverageRecord, Report, SETTINGS_VARIABLE, Settings};
+use selvedge_driver::{CoverageRecord, Report, SETTINGS_VARIABLE, Search, Settings, TestReport};
 
-use crate::build::{root, runtime, scratch};
+use crate::build::{campaign, root, runtime, scratch};
 
 /// The verdict that a test's name starts with.
-const VERDICTS: [&str; 6] = ["pass", "panic", "lost-wakeup", "deadlock", "use-after-free", "leaked-thread"];
+const VERDICTS: [&str; 7] = ["pass", "panic", "lost-wakeup", "deadlock", "use-after-free", "leaked-thread", "crash"];
+
+/// Some tests have too many schedules for a test of this tool, with the standard library instrumented.
+const RUNS_MAX: u64 = 5_000;
 
 /// The name and the line of every test of the file.
 fn tests(path: &Path) -> Vec<(String, usize)> {
@@ -18,50 +26,123 @@ fn tests(path: &Path) -> Vec<(String, usize)> {
     let mut tests = Vec::new();
     for (line, code) in text.lines().enumerate() {
         if let Some(rest) = code.strip_prefix("fn ") {
-            name = rest.split('(').next().unwrap_or_default().replace('_', "-");
+            name = rest.split('(').next().unwrap_or_default().to_string();
         }
-        if code.contains("selvedge::explore(") {
+        if let Some(rest) = code.strip_prefix("matrix!(") {
+            tests.push((rest.split(' ').next().unwrap_or_default().to_string(), line + 1));
+        } else if code.contains("selvedge::explore(") && !code.contains("check([$") {
             tests.push((name.clone(), line + 1));
         }
     }
     tests
 }
 
-#[test]
-fn the_verdict_is_in_the_name() {
-    let directory = scratch("rust");
-    let reports = directory.join("reports");
-    let _ = std::fs::remove_dir_all(&reports);
-    std::fs::create_dir_all(&reports).expect("a directory for reports");
-    let sysroot = prepare_sysroot(&scratch("sysroot")).unwrap_or_else(|error| panic!("{error}"));
-    // With the standard library instrumented some tests have too many schedules for a test of this tool.
-    let settings = Settings { time_max: Some(3.0), ..Settings::default() };
-    let project = root().join("corpus/rust");
-    let output = Command::new(env!("CARGO"))
-        .args(["test", "--no-fail-fast", "--offline", "--target", TARGET, "--test", "std", "--manifest-path"])
-        .arg(project.join("Cargo.toml"))
-        .arg("--target-dir")
-        .arg(directory.join("target"))
-        .envs(cargo_environment(&runtime(), Some(&sysroot), &reports))
-        .env("RUST_BACKTRACE", "0")
-        .env(SETTINGS_VARIABLE, serde_json::to_string(&settings).expect("settings"))
-        .output()
-        .expect("cargo runs");
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    let tests = tests(&project.join("tests/std.rs"));
-    assert!(tests.len() >= 10);
-    for (name, line) in tests {
-        let path = reports.join(format!("tests-std-rs-{line}.json"));
-        let text =
-            std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name} at {line}: {error}\n{printed}"));
-        let report: Report = serde_json::from_str(&text).expect("a report");
-        let test = &report.tests[0];
-        let verdict = VERDICTS.iter().find(|verdict| name.starts_with(*verdict)).expect("a verdict");
-        let found = test.findings.first();
-        println!("{name}: {} runs, {:?}, {:?}", test.runs, test.coverage, found.map(|finding| &finding.message));
-        assert_eq!(found.map_or("pass", |finding| finding.kind.name()), *verdict, "{name}");
-        if *verdict == "pass" {
-            assert_ne!(test.coverage, CoverageRecord::Partial, "{name}");
+/// A file of tests of a project in the corpus.
+struct File {
+    project: &'static str,
+    name: &'static str,
+}
+
+impl File {
+    fn path(&self) -> PathBuf {
+        root().join("corpus").join(self.project).join(format!("tests/{}.rs", self.name))
+    }
+
+    /// Runs the tests whose name contains one of `filters`, or all; what each saw.
+    fn run(&self, settings: &Settings, filters: &[&str]) -> Vec<(String, TestReport)> {
+        let directory = scratch(&format!("rust-{}", self.project));
+        let reports = directory.join(format!("reports-{}", self.name));
+        let _ = std::fs::remove_dir_all(&reports);
+        std::fs::create_dir_all(&reports).expect("a directory for reports");
+        // The tests of this file run side by side.
+        static SYSROOT: OnceLock<PathBuf> = OnceLock::new();
+        let prepare = || prepare_sysroot(&scratch("sysroot")).unwrap_or_else(|error| panic!("{error}"));
+        let sysroot = SYSROOT.get_or_init(prepare);
+        let project = root().join("corpus").join(self.project).join("Cargo.toml");
+        let output = Command::new(env!("CARGO"))
+            .args(["test", "--no-fail-fast", "--locked", "--target", TARGET, "--test", self.name, "--manifest-path"])
+            .arg(project)
+            .arg("--target-dir")
+            .arg(directory.join("target"))
+            .arg("--")
+            .args(filters)
+            .envs(cargo_environment(&runtime(), Some(sysroot), &reports))
+            .env("RUST_BACKTRACE", "0")
+            .env(SETTINGS_VARIABLE, serde_json::to_string(settings).expect("settings"))
+            .output()
+            .expect("cargo runs");
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        let wanted = |name: &str| filters.is_empty() || filters.iter().any(|filter| name.contains(filter));
+        let read = |(name, line): (String, usize)| {
+            let path = reports.join(format!("tests-{}-rs-{line}.json", self.name.replace('_', "-")));
+            let text =
+                std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name} at {line}: {error}\n{printed}"));
+            let mut report: Report = serde_json::from_str(&text).expect("a report");
+            assert_eq!(report.tests.len(), 1, "{name}: {:?}", report.error);
+            (name, report.tests.remove(0))
+        };
+        tests(&self.path()).into_iter().filter(|(name, _)| wanted(name)).map(read).collect()
+    }
+
+    /// Compares the verdicts, and the numbers of runs with those beside the file.
+    fn check(&self) {
+        let version = Command::new("rustc").arg("--version").output().expect("rustc runs").stdout;
+        let version = String::from_utf8_lossy(&version).split(' ').nth(1).unwrap_or_default().to_string();
+        let mut lines = format!("rustc {version}\n");
+        for search in [Search::Bounded, Search::Dpor] {
+            let settings = Settings { search, runs_max: RUNS_MAX, time_max: Some(120.0), ..Settings::default() };
+            for (name, test) in self.run(&settings, &[]) {
+                let cut = test.runs == RUNS_MAX && test.findings.is_empty();
+                // Loops that try again and again have very many classes of schedules; what a limit cut short is no verdict.
+                if !(cut && search == Search::Dpor) {
+                    verdict(&name, &test);
+                }
+                let strategy = format!("{search:?}").to_lowercase();
+                let more = if cut { " or more" } else { "" };
+                writeln!(lines, "{name} {strategy} {}{more}", test.runs).expect("a string");
+            }
         }
+        let beside = self.path().with_extension("runs");
+        if std::env::var_os("SELVEDGE_UPDATE").is_some() {
+            std::fs::write(&beside, &lines).expect("the numbers are written");
+        }
+        let expected = std::fs::read_to_string(&beside).unwrap_or_default();
+        if expected.lines().next() == lines.lines().next() {
+            assert_eq!(lines, expected, "{}", beside.display());
+        } else {
+            println!("the numbers of runs are those of {}", expected.lines().next().unwrap_or("no file"));
+        }
+    }
+}
+
+/// The verdict must be the one that the name starts with.
+fn verdict(name: &str, test: &TestReport) {
+    let name = name.replace('_', "-");
+    let verdict = VERDICTS.iter().find(|verdict| name.starts_with(*verdict)).expect("a verdict");
+    let found = test.findings.first();
+    println!("{name}: {} runs, {:?}, {:?}", test.runs, test.coverage, found.map(|finding| &finding.message));
+    assert_eq!(found.map_or("pass", |finding| finding.kind.name()), *verdict, "{name}");
+}
+
+#[test]
+fn the_standard_library() {
+    File { project: "rust", name: "std" }.check();
+}
+
+#[test]
+fn epochs() {
+    File { project: "crossbeam", name: "epoch" }.check();
+}
+
+/// Three threads with two operations each, to the end of bound 2: a thread that spins because another was preempted is no livelock.
+#[test]
+fn queue_matrices() {
+    let filters: &[&str] = if campaign() { &[] } else { &["uo_uo_uo", "uu_uo_oo"] };
+    let settings = Settings { search: Search::Bounded, preemptions: 2, ..Settings::default() };
+    let matrices = File { project: "crossbeam", name: "array_queue" }.run(&settings, filters);
+    assert_eq!(matrices.len(), if campaign() { 20 } else { 2 });
+    for (name, test) in matrices {
+        verdict(&name, &test);
+        assert_eq!((test.coverage, test.truncated), (CoverageRecord::Preemptions(2), 0), "{name}");
     }
 }

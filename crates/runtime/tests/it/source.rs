@@ -1,8 +1,13 @@
 //! Findings lead back to source lines.
 
-use selvedge_driver::{Lines, Search};
+use selvedge_driver::{Lines, Place, Search};
 
 use crate::build::{build, root, scratch, session, settings};
+
+/// The line of a place in the source.
+pub fn line_of(place: &Place) -> u32 {
+    Lines::new().line(place).expect("a line").line
+}
 
 #[test]
 fn every_step_has_its_line() {

@@ -1,0 +1,42 @@
+//! A livelock is one in which nobody can ever leave; waiting for a thread that was preempted is none.
+
+use selvedge_driver::{CoverageRecord, FindingKind, Search};
+
+use crate::build::{build, root, scratch, session, settings};
+
+const STRATEGIES: [Search; 5] = [Search::Bounded, Search::Dpor, Search::Random, Search::Pct, Search::Portfolio];
+
+#[test]
+fn a_loop_that_nobody_ends_is_named() {
+    for name in ["nobody_sets_it", "busy"] {
+        let directory = scratch(&format!("livelock-{name}"));
+        let path = root().join(format!("corpus/programs/livelock/{name}.c"));
+        let program = build(&path, &[], &directory);
+        let text = std::fs::read_to_string(&path).expect("the program");
+        let head = text.lines().position(|line| line.trim_start().starts_with("while")).expect("a loop") as u32 + 1;
+        for search in STRATEGIES {
+            let session = session(&program, &settings(search), &directory);
+            let [finding] = session.report.tests[0].findings.as_slice() else { panic!("{name} under {search:?}") };
+            assert_eq!(finding.kind, FindingKind::Livelock, "{name} under {search:?}: {}", finding.message);
+            let place = finding.place.as_ref().expect("a place");
+            let line = crate::source::line_of(place);
+            assert!(
+                (head..=head + 2).contains(&line),
+                "{name} under {search:?}: line {line}, the loop begins at {head}"
+            );
+        }
+    }
+}
+
+/// Two threads spin on what a third holds, which may be preempted at any point.
+#[test]
+fn spinning_on_a_preempted_thread_is_none() {
+    let directory = scratch("livelock-spinners");
+    let program = build(&root().join("corpus/programs/pass/spinners.c"), &[], &directory);
+    for search in STRATEGIES {
+        let settings = selvedge_driver::Settings { runs_max: 2_000, ..settings(search) };
+        let test = &session(&program, &settings, &directory).report.tests[0];
+        assert_eq!((test.findings.as_slice(), test.truncated), ([].as_slice(), 0), "{search:?}");
+        assert_ne!(test.coverage, CoverageRecord::Partial, "{search:?}");
+    }
+}
