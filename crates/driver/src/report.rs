@@ -74,6 +74,9 @@ pub struct TestReport {
     pub history_texts: Vec<String>,
     /// What was found.
     pub findings: Vec<Finding>,
+    /// Whether a worker ended without an answer, so that the search could not go on.
+    #[serde(default)]
+    pub worker_lost: bool,
 }
 
 impl TestReport {
@@ -92,6 +95,7 @@ impl TestReport {
             histories: 0,
             history_texts: vec![],
             findings: vec![],
+            worker_lost: false,
         }
     }
 }

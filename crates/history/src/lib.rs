@@ -16,6 +16,7 @@ pub mod generate;
 mod history;
 mod log;
 pub mod object;
+pub mod quasi;
 mod spec;
 mod value;
 mod verdict;

@@ -211,10 +211,16 @@ pub unsafe extern "C" fn selvedge_explore(
     }
 }
 
-/// Whether the caller is in a run.
+/// The caller panics; whether it is in a run. Stops for a debugger, if one is asked for: after this the stack is unwound.
 #[unsafe(no_mangle)]
-pub extern "C" fn selvedge_is_running() -> c_int {
-    c_int::from(control::active())
+pub extern "C" fn selvedge_panicking() -> c_int {
+    let running = control::active();
+    if running {
+        control::set_active(false);
+        crate::debug::failed();
+        control::set_active(true);
+    }
+    c_int::from(running)
 }
 
 /// How often a search was begun in that place, this time included.

@@ -10,10 +10,11 @@ use std::sync::mpsc::Sender;
 use std::time::Instant;
 
 use clap::Args;
+use selvedge_history::certificate::quasi::{self, QuasiCertificate, QuasiClaim};
 use selvedge_history::certificate::{self, Certificate, Claim};
 use selvedge_history::format::Format;
 use selvedge_history::object::Kind;
-use selvedge_history::verify::{Refusal, verify};
+use selvedge_history::verify::{Refusal, verify, verify_quasi};
 use selvedge_history::{Budget, Log, Value, Verdict};
 use serde::Deserialize;
 
@@ -120,10 +121,65 @@ fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Entry {
         Err(error) => return unread(error),
     };
     progress.enter(Phase::Verifying);
-    match verify(&log, &certificate, budget) {
+    let verified = match &certificate {
+        Either::Plain(certificate) => verify(&log, certificate, budget),
+        Either::Quasi(certificate) => verify_quasi(&log, certificate, budget),
+    };
+    match verified {
         Verdict::Unknown(limit) => unread(Unread::Limit(limit)),
         Verdict::Pass(()) => entry(settings, format, &log, &certificate, None, begun),
         Verdict::Fail(refusal) => entry(settings, format, &log, &certificate, Some(&refusal), begun),
+    }
+}
+
+/// A certificate of either version.
+enum Either {
+    Plain(Certificate),
+    Quasi(QuasiCertificate),
+}
+
+impl Either {
+    fn object(&self) -> &str {
+        match self {
+            Either::Plain(certificate) => &certificate.object,
+            Either::Quasi(certificate) => &certificate.object,
+        }
+    }
+
+    fn initial(&self) -> Option<&Value> {
+        match self {
+            Either::Plain(certificate) => certificate.initial.as_ref(),
+            Either::Quasi(certificate) => certificate.initial.as_ref(),
+        }
+    }
+
+    fn criterion(&self) -> &'static str {
+        match self {
+            Either::Plain(_) => json::CRITERION,
+            Either::Quasi(_) => report::quasi::CRITERION,
+        }
+    }
+
+    /// The verdict claimed, and what it says.
+    fn claim(&self) -> (&'static str, &'static str) {
+        match self {
+            Either::Plain(Certificate { claim: Claim::Pass { .. }, .. }) => ("pass", "linearizable"),
+            Either::Plain(Certificate { claim: Claim::Fail { .. }, .. }) => ("fail", "not linearizable"),
+            Either::Quasi(QuasiCertificate { claim: QuasiClaim::Pass { .. }, .. }) => ("pass", "quasi linearizable"),
+            Either::Quasi(QuasiCertificate { claim: QuasiClaim::Fail { .. }, .. }) => ("fail", "not quasi linearizable"),
+        }
+    }
+
+    /// What was allowed, where something was.
+    fn relaxed(&self) -> String {
+        match self {
+            Either::Plain(_) => String::new(),
+            Either::Quasi(c) => {
+                let [classes, reading, causality, order] =
+                    [&c.quasi, &c.reading, &c.causality, &c.order].map(|word| clean(word));
+                format!(" with {classes} ({reading}, {causality}, {order})")
+            }
+        }
     }
 }
 
@@ -134,7 +190,7 @@ struct Header {
     version: u32,
 }
 
-fn read_certificate(path: &Path, progress: &Progress) -> Result<Certificate, Trouble> {
+fn read_certificate(path: &Path, progress: &Progress) -> Result<Either, Trouble> {
     let file = source::name(path);
     progress.begin(1, &file);
     let mut text = Vec::new();
@@ -153,34 +209,34 @@ fn read_certificate(path: &Path, progress: &Progress) -> Result<Certificate, Tro
         let reason = format!("expected a certificate, found \"{}\"", header.selvedge);
         return Err(Trouble::new(&file, reason).at(1, None).advise("the history comes first, then the certificate"));
     }
-    if header.version != certificate::VERSION {
-        let (found, known) = (header.version, certificate::VERSION);
-        let reason = format!("version {found} of the certificate format is not known; expected {known}");
-        return Err(Trouble::new(&file, reason).at(1, None).advise("use the selvedge that wrote it, or check again"));
+    match header.version {
+        certificate::VERSION => serde_json::from_slice(&text).map(Either::Plain).map_err(misread),
+        quasi::VERSION => serde_json::from_slice(&text).map(Either::Quasi).map_err(misread),
+        found => {
+            let (plain, quasi) = (certificate::VERSION, quasi::VERSION);
+            let reason = format!("version {found} of the certificate format is not known; expected {plain} or {quasi}");
+            Err(Trouble::new(&file, reason).at(1, None).advise("use the selvedge that wrote it, or check again"))
+        }
     }
-    serde_json::from_slice(&text).map_err(misread)
 }
 
 fn entry(
     settings: &Settings,
     format: Format,
     log: &Log,
-    certificate: &Certificate,
+    certificate: &Either,
     refusal: Option<&Refusal>,
     begun: Instant,
 ) -> Entry {
     let (file, certificate_file) = (source::name(&settings.history), source::name(&settings.certificate));
-    let (claim, says) = match certificate.claim {
-        Claim::Pass { .. } => ("pass", "linearizable"),
-        Claim::Fail { .. } => ("fail", "not linearizable"),
-    };
+    let (claim, says) = certificate.claim();
     let seconds = json::round(begun.elapsed().as_secs_f64());
     let operations = log.history.len() as u64;
-    let initial = certificate.initial.as_ref().or(log.initial.as_ref());
+    let initial = certificate.initial().or(log.initial.as_ref());
     let numbers = format!("{}, {seconds:.3} s", counted(operations, "operation"));
     let line = match refusal {
         None => {
-            let object = object(certificate, initial);
+            let object = format!("{}{}", object(certificate, initial), certificate.relaxed());
             format!("{}  {certificate_file}: {file} is {says} as a {object}; {numbers}", paint(PASS, "RIGHT"))
         }
         Some(_) => format!("{}  {certificate_file}: it does not show that {file} is {says}", paint(FAIL, "REFUSED")),
@@ -192,12 +248,12 @@ fn entry(
         file: &file,
         certificate: &certificate_file,
         verdict: if refusal.is_none() { "pass" } else { "fail" },
-        criterion: json::CRITERION,
+        criterion: certificate.criterion(),
         coverage: "exhaustive",
         seconds,
         version: json::VERSION,
         format: format.name(),
-        object: &certificate.object,
+        object: certificate.object(),
         initial,
         operations,
         claim,
@@ -208,20 +264,20 @@ fn entry(
 }
 
 /// What the claim is about: the object, and what it starts with where that was stated.
-fn object(certificate: &Certificate, initial: Option<&Value>) -> String {
-    let object = clean(&certificate.object);
+fn object(certificate: &Either, initial: Option<&Value>) -> String {
+    let object = clean(certificate.object());
     initial.map_or(object.clone(), |initial| format!("{object} that starts with {}", show(initial)))
 }
 
 /// A certificate may be right about another object than the one that the history says it is of.
-fn other_object(log: &Log, certificate: &Certificate) -> Option<String> {
+fn other_object(log: &Log, certificate: &Either) -> Option<String> {
     let declared = log.declared.as_deref()?;
     let kind = Kind::from_name(declared)?;
-    (Kind::from_name(&certificate.object) != Some(kind)).then(|| {
+    (Kind::from_name(certificate.object()) != Some(kind)).then(|| {
         format!(
             "Note: the history says that it is of a {}, the certificate is about a {}.",
             kind.name(),
-            clean(&certificate.object)
+            clean(certificate.object())
         )
     })
 }

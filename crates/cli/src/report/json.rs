@@ -69,8 +69,9 @@ struct Explained<'a> {
     evidence: &'a Violation,
 }
 
+/// An operation with what a reader needs to find it in the file.
 #[derive(Serialize)]
-struct Described<'a> {
+pub struct Described<'a> {
     id: OpId,
     thread: &'a Value,
     method: &'a str,
@@ -153,7 +154,8 @@ fn explained<'a>(reading: Reading<'a>, failure: &'a Failure) -> Explained<'a> {
     }
 }
 
-fn described(reading: Reading<'_>, op: OpId) -> Described<'_> {
+/// Describes an operation.
+pub fn described(reading: Reading<'_>, op: OpId) -> Described<'_> {
     let log = reading.log;
     let operation = log.history.operation(op);
     let call = &operation.input;

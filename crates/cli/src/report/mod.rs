@@ -4,11 +4,14 @@
 //! printing happens on the main thread ([`print`]).
 
 pub mod html;
+pub mod dot;
 pub mod interleaving;
 pub mod json;
+pub mod model;
 pub mod names;
 pub mod operation;
 pub mod print;
+pub mod quasi;
 mod replay;
 pub mod sentence;
 pub mod tested;

@@ -84,6 +84,8 @@ impl Tested {
             None
         } else if self.interrupted {
             Some("interrupted")
+        } else if report.worker_lost {
+            Some("worker")
         } else if report.runs >= settings.runs_max {
             Some("runs")
         } else {
@@ -198,6 +200,10 @@ impl Tested {
                 show_time(time)
             ),
             ("interrupted", _) => "interrupted".to_owned(),
+            ("worker", _) => {
+                "stopped because a worker process ended without an answer, for want of memory most likely: --jobs N allows fewer of them"
+                    .to_owned()
+            }
             _ => "stopped before the end".to_owned(),
         }
     }

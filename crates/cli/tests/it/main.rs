@@ -7,6 +7,7 @@ mod commands;
 mod documents;
 mod limits;
 mod page;
+mod quasi;
 mod testing;
 mod usage;
 

@@ -12,7 +12,7 @@ mod collection;
 mod cover_tree;
 mod decide;
 mod numbers;
-mod part;
+pub(crate) mod part;
 mod priority_queue;
 mod queue;
 mod register;
@@ -171,7 +171,7 @@ where
 }
 
 /// Reads a call of the log, and checks that its result fits.
-fn read<O: Object>(object: &O, kind: Kind, log: &Log, op: OpId) -> Result<O::Input, Unfit> {
+pub(crate) fn read<O: Object>(object: &O, kind: Kind, log: &Log, op: OpId) -> Result<O::Input, Unfit> {
     let operation = log.history.operation(op);
     let method = log.name(operation.input.method);
     let unfit = |at_return| move |misuse| Unfit { op: Some(op), at_return, method: method.to_owned(), misuse };

@@ -10,7 +10,7 @@ use crate::evidence::Part;
 use crate::{Call, End, History, Log, Mark, OpId, Symbol, Value};
 
 /// All parts of a log, with the positions of each operation inside its part.
-pub(super) struct Parts {
+pub(crate) struct Parts {
     names: Vec<(Symbol, Value)>,
     /// Operations by part, each part's in the order of calls.
     ops: Vec<OpId>,
@@ -26,7 +26,7 @@ pub(super) struct Parts {
 
 /// One independent object's operations.
 #[derive(Clone, Copy)]
-pub(super) struct PartView<'a> {
+pub(crate) struct PartView<'a> {
     pub log: &'a Log,
     pub ops: &'a [OpId],
     /// How many events the part has: one more than its last position.

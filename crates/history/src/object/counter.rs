@@ -13,7 +13,7 @@ pub struct Counter {
 }
 
 /// A call of a counter.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
     /// Adds, and answers nothing.
     Add(i64),

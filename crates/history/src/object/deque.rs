@@ -13,7 +13,7 @@ use crate::{Spec, Value};
 pub struct Deque;
 
 /// Which end of a deque.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
     /// The first value.
     Front,
@@ -22,7 +22,7 @@ pub enum Side {
 }
 
 /// A call of a deque.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
     /// Puts a value at an end.
     Push(Side, Value),

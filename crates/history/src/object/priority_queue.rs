@@ -29,7 +29,7 @@ pub struct PriorityQueue {
 }
 
 /// A call of a priority queue.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
     /// Puts a value in.
     Insert(Value),

@@ -13,7 +13,7 @@ use crate::{Spec, Value};
 pub struct Queue;
 
 /// A call of a queue.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
     /// Puts a value at the end.
     Enq(Value),

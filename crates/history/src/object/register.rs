@@ -13,7 +13,7 @@ pub struct Register {
 }
 
 /// A call of a register.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
     /// Answers the value.
     Read,

@@ -13,7 +13,7 @@ use crate::{Spec, Value};
 pub struct Set;
 
 /// A call of a set.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
     /// Puts a value in.
     Add(Value),

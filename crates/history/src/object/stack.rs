@@ -11,7 +11,7 @@ use crate::{Spec, Value};
 pub struct Stack;
 
 /// A call of a stack.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
     /// Puts a value on top.
     Push(Value),

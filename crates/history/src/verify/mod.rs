@@ -18,12 +18,14 @@ use crate::{Budget, Call, End, Limit, Log, OpId, Operation, Value, Verdict};
 mod exhaust;
 mod facts;
 mod order;
+mod quasi;
 pub(crate) mod read;
 mod refusal;
 pub(crate) mod simulate;
 mod unplaced;
 mod violation;
 
+pub use quasi::verify_quasi;
 pub use refusal::Refusal;
 
 use simulate::{Action, Kind, Object};
@@ -38,6 +40,10 @@ pub fn verify(log: &Log, certificate: &Certificate, budget: &Budget) -> Verdict<
         Claim::Pass { linearizations } => order::check(&reading, linearizations),
         Claim::Fail { failure } => violation::check(&reading, failure),
     });
+    answer(checked)
+}
+
+fn answer(checked: Result<(), Stop>) -> Verdict<(), Refusal> {
     match checked {
         Ok(()) => Verdict::Pass(()),
         Err(Stop::Refused(refusal)) => Verdict::Fail(refusal),
@@ -77,9 +83,15 @@ struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     fn new(log: &'a Log, certificate: &Certificate, budget: &'a Budget) -> Result<Self, Stop> {
-        check_header(log, certificate)?;
-        let kind = Kind::named(&certificate.object).ok_or_else(|| Refusal::Object(certificate.object.clone()))?;
-        let initial = certificate.initial.as_ref().or(log.initial.as_ref());
+        let head = (&*certificate.selvedge, certificate.version, &*certificate.criterion, certificate.operations);
+        check_header(log, head, (VERSION, "linearizability"))?;
+        Reading::of(log, &certificate.object, certificate.initial.as_ref(), budget)
+    }
+
+    /// Reads the log as a history of that object.
+    fn of(log: &'a Log, object: &str, initial: Option<&Value>, budget: &'a Budget) -> Result<Self, Stop> {
+        let kind = Kind::named(object).ok_or_else(|| Refusal::Object(object.to_owned()))?;
+        let initial = initial.or(log.initial.as_ref());
         let start = Object::new(kind, initial)
             .ok_or_else(|| Refusal::Initial { object: kind.name(), initial: initial.cloned().unwrap_or_default() })?;
         let mut actions = Vec::with_capacity(log.history.len());
@@ -195,19 +207,24 @@ impl<'a> Members<'a> {
     }
 }
 
-fn check_header(log: &Log, certificate: &Certificate) -> Result<(), Refusal> {
-    if certificate.selvedge != "certificate" {
-        return Err(Refusal::NotACertificate(certificate.selvedge.clone()));
+/// Checks what a certificate says of itself: its kind, version, criterion and number of operations.
+fn check_header(
+    log: &Log,
+    (selvedge, version, criterion, operations): (&str, u32, &str, u64),
+    (known, expected): (u32, &str),
+) -> Result<(), Refusal> {
+    if selvedge != "certificate" {
+        return Err(Refusal::NotACertificate(selvedge.to_owned()));
     }
-    if certificate.version != VERSION {
-        return Err(Refusal::Version(certificate.version));
+    if version != known {
+        return Err(Refusal::Version(version));
     }
-    if certificate.criterion != "linearizability" {
-        return Err(Refusal::Criterion(certificate.criterion.clone()));
+    if criterion != expected {
+        return Err(Refusal::Criterion(criterion.to_owned()));
     }
     let found = log.history.len() as u64;
-    if certificate.operations != found {
-        return Err(Refusal::OtherHistory { claimed: certificate.operations, found });
+    if operations != found {
+        return Err(Refusal::OtherHistory { claimed: operations, found });
     }
     Ok(())
 }

@@ -187,6 +187,27 @@ pub enum Refusal {
     NotPending(OpId),
     /// Some order leaves the operation blocked.
     MayBlock(OpId),
+    /// A part of a relaxation, or of its reading, is not known.
+    Relaxation(String),
+    /// The run is not made of the operations of the linearization, each once.
+    NoPermutation,
+    /// At this place of the run an operation of another class stands than in the linearization.
+    OtherClass(u32),
+    /// The operation at this place of the linearization is further from its place in the run than its factor allows.
+    TooFar {
+        /// The place in the linearization, from 0.
+        place: u32,
+        /// How far it is.
+        off: u32,
+        /// How far it may be.
+        factor: u32,
+    },
+    /// The object does not do what the operation at this place of the linearization did, when it comes to it in the run.
+    NotLegal(u32),
+    /// The operation at this place of the linearization takes out or shows a value before its insertion was called.
+    Uncaused(u32),
+    /// Operations are added after the end where none may be.
+    Continued,
 }
 
 impl fmt::Display for Refusal {
@@ -194,8 +215,8 @@ impl fmt::Display for Refusal {
         use Refusal::*;
         match self {
             NotACertificate(what) => write!(f, "the document is a {what:?}, not a certificate"),
-            Version(version) => write!(f, "the certificate has version {version}, and only version 1 is known"),
-            Criterion(name) => write!(f, "the criterion {name:?} is not known, only \"linearizability\""),
+            Version(version) => write!(f, "the certificate has version {version}, which does not go with its criterion"),
+            Criterion(name) => write!(f, "the criterion {name:?} is not known, or not the one of this version"),
             Object(name) => write!(f, "the object {name:?} is not known"),
             Initial { object, initial } => write!(f, "a {object} cannot start with {initial}"),
             OtherHistory { claimed, found } => {
@@ -316,6 +337,26 @@ impl Refusal {
             NotStuck => f.write_str("the history is not stuck"),
             NotPending(op) => write!(f, "operation {} has returned", op.0),
             MayBlock(op) => write!(f, "some order leaves operation {} blocked", op.0),
+            _ => self.fmt_quasi(f),
+        }
+    }
+
+    /// What is wrong with two orders.
+    fn fmt_quasi(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use Refusal::*;
+        match self {
+            Relaxation(what) => write!(f, "the relaxation is not known: {what:?}"),
+            NoPermutation => f.write_str("the run does not have the operations of the linearization, each once"),
+            OtherClass(place) => write!(f, "at place {place} the two orders have operations of different classes"),
+            TooFar { place, off, factor } => write!(
+                f,
+                "entry {place} of the linearization is {off} places from its place in the run, and {factor} are allowed"
+            ),
+            NotLegal(place) => write!(f, "the object does not do entry {place} of the linearization where the run has it"),
+            Uncaused(place) => {
+                write!(f, "entry {place} of the linearization needs a value before its insertion was called")
+            }
+            Continued => f.write_str("operations are added after the end that may not be"),
             _ => f.write_str("the certificate does not show what it claims"),
         }
     }

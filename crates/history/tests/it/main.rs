@@ -12,8 +12,10 @@
 mod agree;
 mod brute;
 mod cases;
+mod counting;
 mod models;
 mod notation;
 mod random;
+mod quasi;
 mod real;
 mod specs;

@@ -47,8 +47,8 @@ fn the_header_must_fit() {
         refused(&log, &bad, message);
     };
     check(&|bad| bad.selvedge = "history".to_owned(), "the document is a \"history\", not a certificate");
-    check(&|bad| bad.version = 2, "the certificate has version 2, and only version 1 is known");
-    check(&|bad| bad.criterion = "x".to_owned(), "the criterion \"x\" is not known, only \"linearizability\"");
+    check(&|bad| bad.version = 2, "the certificate has version 2, which does not go with its criterion");
+    check(&|bad| bad.criterion = "x".to_owned(), "the criterion \"x\" is not known, or not the one of this version");
     check(&|bad| bad.operations = 5, "the certificate is about a history of 5 operations, and this one has 4");
     check(&|bad| bad.object = "heap".to_owned(), "the object \"heap\" is not known");
     check(&|bad| bad.object = "set".to_owned(), "operation 0 calls `enq`: the object has no such method");

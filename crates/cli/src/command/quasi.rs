@@ -1,0 +1,205 @@
+//! `selvedge check --quasi`: decides whether recorded histories are quasi linearizable.
+
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use selvedge_history::certificate::quasi::{QuasiCertificate, QuasiClaim, VERSION};
+use selvedge_history::object::Kind;
+use selvedge_history::quasi::{self, Answer, Causality, CheckError, Order, Reading, Relaxation, Rules};
+use selvedge_history::{Budget, Log, Value, Verdict};
+
+use super::usage;
+use crate::limits::Limits;
+use crate::report::json;
+use crate::report::quasi::{Decided, Relaxed};
+use crate::report::Entry;
+
+/// The largest factor that `--quasi-min` tries unless a larger one is given.
+const FACTOR_TRIED: u32 = 16;
+
+/// The flags as typed.
+#[derive(Args)]
+pub struct QuasiFlags {
+    /// Allow operations out of order, by class, such as deq=2, deq=2,deq:empty=0, push+pop=1 or *=2
+    #[arg(long, value_name = "CLASSES", allow_hyphen_values = true)]
+    quasi: Option<String>,
+
+    /// Find the smallest factor that passes, for the classes of --quasi or for all operations together
+    #[arg(long)]
+    quasi_min: bool,
+
+    /// Whether it suffices that the history could go on to be right [default: prefix]
+    #[arg(long, value_name = "READING")]
+    reading: Option<ReadingFlag>,
+
+    /// Whether a value may come out before it went in [default: causal]
+    #[arg(long, value_name = "CAUSALITY")]
+    causality: Option<CausalityFlag>,
+
+    /// How far out of order is measured [default: distance]
+    #[arg(long, value_name = "ORDER")]
+    order: Option<OrderFlag>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ReadingFlag {
+    /// Some continuation makes it right
+    Prefix,
+    /// It is right by itself
+    Closed,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum CausalityFlag {
+    /// Never before its insertion was called
+    Causal,
+    /// Whenever the factors allow it
+    Free,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum OrderFlag {
+    /// No more than K places from where it belongs
+    Distance,
+    /// One of the first K+1, the first passed over at most K times
+    Strict,
+}
+
+/// The flags as resolved.
+#[derive(Clone)]
+pub struct QuasiSettings {
+    relaxation: Relaxation,
+    rules: Rules,
+    /// The largest factor to try, where the smallest is asked for.
+    least: Option<u32>,
+}
+
+impl QuasiFlags {
+    /// Resolves the flags; `None` where linearizability is asked for.
+    pub fn resolve(self) -> Result<Option<QuasiSettings>, clap::Error> {
+        let detail = [
+            ("--reading", self.reading.is_some()),
+            ("--causality", self.causality.is_some()),
+            ("--order", self.order.is_some()),
+        ];
+        let relaxation = match &self.quasi {
+            Some(text) => Relaxation::parse(text).map_err(|error| usage(&format!("--quasi: {error}")))?,
+            None if self.quasi_min => Relaxation::parse("*").expect("all methods"),
+            None => {
+                return match detail.iter().find(|(_, given)| *given) {
+                    Some((flag, _)) => Err(usage(&format!("{flag} goes with --quasi or --quasi-min"))),
+                    None => Ok(None),
+                };
+            }
+        };
+        let rules = Rules {
+            factors: Vec::new(),
+            reading: match self.reading {
+                Some(ReadingFlag::Closed) => Reading::Closed,
+                Some(ReadingFlag::Prefix) | None => Reading::Prefix,
+            },
+            causality: match self.causality {
+                Some(CausalityFlag::Free) => Causality::Free,
+                Some(CausalityFlag::Causal) | None => Causality::Causal,
+            },
+            order: match self.order {
+                Some(OrderFlag::Strict) => Order::Strict,
+                Some(OrderFlag::Distance) | None => Order::Distance,
+            },
+        };
+        let least = self.quasi_min.then(|| relaxation.factor_max().map_or(FACTOR_TRIED, |most| most.max(FACTOR_TRIED)));
+        Ok(Some(QuasiSettings { relaxation, rules, least }))
+    }
+}
+
+/// A history that was read.
+pub struct History<'a> {
+    /// The file's name.
+    pub file: &'a str,
+    /// The file's format.
+    pub format: &'static str,
+    /// The history.
+    pub log: &'a Log,
+    /// What it is of.
+    pub kind: Kind,
+    /// The initial value that holds, if one was stated.
+    pub initial: Option<&'a Value>,
+    /// When reading began.
+    pub begun: Instant,
+    /// The limits it runs under.
+    pub limits: &'a Limits,
+}
+
+impl QuasiSettings {
+    /// Decides a history and reports.
+    pub fn examine(&self, history: &History<'_>, certified: bool, budget: &Budget) -> Result<Entry, CheckError> {
+        let (log, kind, initial) = (history.log, history.kind, history.initial);
+        let (relaxation, factor, answer) = match self.least {
+            None => {
+                let answer = quasi::check(log, kind, initial, &self.relaxation, &self.rules, budget)?;
+                (self.relaxation.clone(), None, answer)
+            }
+            Some(most) => {
+                let asked = &self.relaxation;
+                let (factor, answer) = quasi::least_factor(log, kind, initial, asked, &self.rules, most, budget)?;
+                (asked.with_factor(factor.unwrap_or(most)), factor, answer)
+            }
+        };
+        let relaxed = Relaxed {
+            classes: relaxation.to_string(),
+            reading: reading_name(self.rules.reading),
+            causality: causality_name(self.rules.causality),
+            order: order_name(self.rules.order),
+            least: self.least.map(|most| (factor, most)),
+        };
+        let decided = Decided { history, relaxed: &relaxed, answer: &answer };
+        let mut entry = decided.entry();
+        if certified {
+            entry.certificate = certificate(history, &relaxed, answer);
+        }
+        Ok(entry)
+    }
+}
+
+fn certificate(history: &History<'_>, relaxed: &Relaxed, answer: Answer) -> Option<Vec<u8>> {
+    let claim = match answer.verdict {
+        Verdict::Pass(orders) => QuasiClaim::Pass { orders },
+        Verdict::Fail((part, violation)) => QuasiClaim::Fail { part, violation },
+        Verdict::Unknown(_) => return None,
+    };
+    let certificate = QuasiCertificate {
+        selvedge: "certificate".to_owned(),
+        version: VERSION,
+        criterion: crate::report::quasi::CRITERION.to_owned(),
+        object: history.kind.name().to_owned(),
+        initial: history.initial.cloned(),
+        operations: history.log.history.len() as u64,
+        quasi: relaxed.classes.clone(),
+        reading: relaxed.reading.to_owned(),
+        causality: relaxed.causality.to_owned(),
+        order: relaxed.order.to_owned(),
+        claim,
+    };
+    Some(format!("{}\n", json::write(&certificate)).into_bytes())
+}
+
+fn reading_name(reading: Reading) -> &'static str {
+    match reading {
+        Reading::Prefix => "prefix",
+        Reading::Closed => "closed",
+    }
+}
+
+fn causality_name(causality: Causality) -> &'static str {
+    match causality {
+        Causality::Causal => "causal",
+        Causality::Free => "free",
+    }
+}
+
+fn order_name(order: Order) -> &'static str {
+    match order {
+        Order::Distance => "distance",
+        Order::Strict => "strict",
+    }
+}

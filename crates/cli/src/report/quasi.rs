@@ -1,0 +1,304 @@
+//! Reports on quasi linearizability: the verdict, how far out of order, and which operation stands where it must not.
+
+use selvedge_history::certificate::quasi::{QuasiExcess, QuasiOrders, QuasiPlaced, QuasiViolation};
+use selvedge_history::evidence::Part;
+use selvedge_history::quasi::Answer;
+use selvedge_history::{OpId, Value, Verdict};
+use serde::Serialize;
+
+use super::operation::{Reading, show};
+use super::text::{FAIL, FAINT, PASS, UNKNOWN, clean, paint, paragraph};
+use super::{Entry, advice, json, limit_text};
+use crate::command::QuasiHistory;
+use crate::exit::Exit;
+use crate::limits::Stated;
+use crate::quantity::counted;
+
+/// The criterion's name in JSON and in certificates.
+pub const CRITERION: &str = "quasi-linearizability";
+
+/// What was allowed, in words.
+pub struct Relaxed {
+    /// Classes and factors.
+    pub classes: String,
+    /// `prefix` or `closed`.
+    pub reading: &'static str,
+    /// `causal` or `free`.
+    pub causality: &'static str,
+    /// `distance` or `strict`.
+    pub order: &'static str,
+    /// Where the smallest factor was asked for: it, if there is one, and the largest that was tried.
+    pub least: Option<(Option<u32>, u32)>,
+}
+
+/// A history that was decided.
+pub struct Decided<'a> {
+    /// The history.
+    pub history: &'a QuasiHistory<'a>,
+    /// What was allowed.
+    pub relaxed: &'a Relaxed,
+    /// The answer.
+    pub answer: &'a Answer,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    file: &'a str,
+    verdict: &'static str,
+    criterion: &'static str,
+    coverage: &'static str,
+    seconds: f64,
+    version: &'static str,
+    format: &'static str,
+    object: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    initial: Option<&'a Value>,
+    operations: u64,
+    pending: u64,
+    quasi: &'a str,
+    reading: &'static str,
+    causality: &'static str,
+    order: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    factor: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    factor_max: Option<u32>,
+    algorithm: &'static str,
+    parts: u64,
+    histories: u64,
+    histories_buggy: u64,
+    states: u64,
+    limits: Stated,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    witness: Option<&'a [QuasiOrders]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    violation: Option<Explained<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Explained<'a> {
+    kind: &'static str,
+    #[serde(flatten)]
+    part: &'a Part,
+    reason: String,
+    operations: Vec<json::Described<'a>>,
+    evidence: &'a QuasiViolation,
+}
+
+impl Decided<'_> {
+    /// The report.
+    pub fn entry(&self) -> Entry {
+        let exit = match self.answer.verdict {
+            Verdict::Pass(_) => Exit::Pass,
+            Verdict::Fail(_) => Exit::Violation,
+            Verdict::Unknown(_) => Exit::Unknown,
+        };
+        Entry { exit, full: self.full(), line: self.line(), json: self.json(), certificate: None, html: None }
+    }
+
+    fn reading(&self) -> Reading<'_> {
+        Reading { log: self.history.log, kind: self.answer.kind }
+    }
+
+    fn headline(&self) -> String {
+        let (file, kind, classes) = (self.history.file, self.answer.kind.name(), &self.relaxed.classes);
+        let (word, is) = match self.answer.verdict {
+            Verdict::Pass(_) => (paint(PASS, "PASS"), "quasi linearizable"),
+            Verdict::Fail(_) => (paint(FAIL, "FAIL"), "not quasi linearizable"),
+            Verdict::Unknown(limit) => {
+                let limit = limit_text(limit, self.history.limits);
+                return format!("{}  {file}: {kind} ({classes}); {limit}", paint(UNKNOWN, "UNKNOWN"));
+            }
+        };
+        format!("{word}  {file}: {is} as a {kind} with {}{}", clean(classes), self.readings())
+    }
+
+    /// The readings, where they are not the usual ones.
+    fn readings(&self) -> String {
+        let Relaxed { reading, causality, order, .. } = self.relaxed;
+        let unusual = [(*reading, "prefix"), (*causality, "causal"), (*order, "distance")];
+        let unusual = unusual.iter().filter(|(is, usual)| is != usual).map(|(is, _)| format!(", {is}"));
+        unusual.collect()
+    }
+
+    fn line(&self) -> String {
+        match &self.answer.verdict {
+            Verdict::Pass(_) => format!("{}; {}", self.headline(), self.numbers()),
+            Verdict::Fail((_, violation)) => format!("{}; {}", self.headline(), self.why(violation)),
+            Verdict::Unknown(_) => self.headline(),
+        }
+    }
+
+    fn full(&self) -> String {
+        let numbers = paint(FAINT, paragraph(&self.numbers(), 2));
+        let least = self.least().map_or(String::new(), |least| paragraph(&least, 2));
+        match &self.answer.verdict {
+            Verdict::Pass(orders) => {
+                let shown = paragraph(&self.shown(orders), 2);
+                format!("{}\n{least}{shown}{numbers}", self.headline())
+            }
+            Verdict::Fail((_, violation)) => {
+                let why = paragraph(&self.why(violation), 2);
+                format!("{}\n\n{least}{why}\n{numbers}", self.headline())
+            }
+            Verdict::Unknown(limit) => {
+                let known = "No violation so far, and that says nothing about the rest.";
+                format!("{}\n{}{}{numbers}", self.headline(), paragraph(known, 2), advice(*limit, self.history.limits))
+            }
+        }
+    }
+
+    fn least(&self) -> Option<String> {
+        let (factor, most) = self.relaxed.least?;
+        let undecided = matches!(self.answer.verdict, Verdict::Unknown(_));
+        Some(match factor {
+            Some(0) => "The smallest factor is 0: it is linearizable.".to_owned(),
+            Some(factor) => format!("The smallest factor is {factor}."),
+            None if undecided => "The smallest factor was not found.".to_owned(),
+            None => format!("No factor up to {most} is enough."),
+        })
+    }
+
+    fn numbers(&self) -> String {
+        let history = &self.history.log.history;
+        let seconds = self.history.begun.elapsed().as_secs_f64();
+        let (operations, parts) = (counted(history.len() as u64, "operation"), self.answer.parts as u64);
+        let (parts, states) = (counted(parts, "part"), counted(self.answer.states, "state"));
+        format!("{operations}, {parts}, {states}, {seconds:.3} s")
+    }
+
+    /// How far out of order the history is in the orders found.
+    fn shown(&self, orders: &[QuasiOrders]) -> String {
+        let worst = orders.iter().filter_map(|one| self.furthest(one)).max_by_key(|found| found.1);
+        match worst {
+            Some((entry, off)) if off > 0 => {
+                let off = counted(off as u64, "place");
+                format!("In the orders found, {entry} is furthest from its place in the legal run: {off}.")
+            }
+            _ => "The linearization found is a legal run itself.".to_owned(),
+        }
+    }
+
+    /// The operation furthest from its place, counted in all operations.
+    fn furthest(&self, orders: &QuasiOrders) -> Option<(String, usize)> {
+        let off = |(place, &of): (usize, &u32)| (of, place.abs_diff(of as usize));
+        let (of, off) = orders.run.iter().enumerate().map(off).max_by_key(|found| found.1)?;
+        let entry = orders.linearization.get(of as usize)?;
+        Some((self.label(entry), off))
+    }
+
+    fn label(&self, placed: &QuasiPlaced) -> String {
+        match placed {
+            QuasiPlaced::Operation(op) => format!("{} ({})", self.reading().label(*op), self.reading().lines(*op)),
+            QuasiPlaced::Later { method, argument, result } if argument.is_nil() => {
+                format!("{}→{}", clean(method), show(result))
+            }
+            QuasiPlaced::Later { method, argument, .. } => format!("{}({})", clean(method), show(argument)),
+        }
+    }
+
+    /// Why it fails, in words.
+    fn why(&self, violation: &QuasiViolation) -> String {
+        let reading = self.reading();
+        match violation {
+            QuasiViolation::QuasiUnplaced { operation, events, excess, .. } => {
+                let (label, lines) = (reading.label(*operation), reading.lines(*operation));
+                let classes = clean(&self.relaxed.classes);
+                let start = format!(
+                    "{label} ({lines}) fits nowhere: with {classes}, what happened before its return can be explained, but \
+                     not the first {events} events, whatever may follow them."
+                );
+                format!("{start} {}", self.excess(excess.as_ref()))
+            }
+            QuasiViolation::QuasiUnfinished { orders } => {
+                let later = orders.linearization.iter().filter(|entry| matches!(entry, QuasiPlaced::Later { .. }));
+                let later: Vec<String> = later.map(|entry| self.label(entry)).collect();
+                format!(
+                    "The history is not right by itself. It would be with {} after it: {}. --reading prefix allows that.",
+                    counted(later.len() as u64, "more operation"),
+                    later.join(", ")
+                )
+            }
+            QuasiViolation::NeedNotBlock { operation } => format!(
+                "{} ({}) waits for ever, but need not: whatever the order of what returned, it could go on after it.",
+                reading.label(*operation),
+                reading.lines(*operation)
+            ),
+            other => format!("The history shows a violation of kind {}.", other.kind()),
+        }
+    }
+
+    fn excess(&self, excess: Option<&QuasiExcess>) -> String {
+        let Some(excess) = excess else {
+            return "No slightly larger factor would do either.".to_owned();
+        };
+        let QuasiExcess { factor, class, operation, place, legal_place } = excess;
+        let which = operation.map_or("an operation that would follow".to_owned(), |op| {
+            format!("{} ({})", self.reading().label(op), self.reading().lines(op))
+        });
+        let off = counted(u64::from(place.abs_diff(*legal_place)), "place");
+        let side = if place > legal_place { "late" } else { "early" };
+        let class = clean(class);
+        format!(
+            "A factor of {factor} for {class} would do: then {which} is number {place} of {class} and belongs at number \
+             {legal_place}, {off} too {side} without any factor."
+        )
+    }
+
+    fn json(&self) -> String {
+        let (history, answer, relaxed) = (self.history, self.answer, self.relaxed);
+        let mut document = Document {
+            file: history.file,
+            verdict: answer.verdict.name(),
+            criterion: CRITERION,
+            coverage: "exhaustive",
+            seconds: json::round(history.begun.elapsed().as_secs_f64()),
+            version: json::VERSION,
+            format: history.format,
+            object: answer.kind.name(),
+            initial: history.initial,
+            operations: history.log.history.len() as u64,
+            pending: history.log.history.pending() as u64,
+            quasi: &relaxed.classes,
+            reading: relaxed.reading,
+            causality: relaxed.causality,
+            order: relaxed.order,
+            factor: relaxed.least.and_then(|(factor, _)| factor),
+            factor_max: relaxed.least.map(|(_, most)| most),
+            algorithm: "quasi-search",
+            parts: answer.parts as u64,
+            histories: 1,
+            histories_buggy: u64::from(matches!(answer.verdict, Verdict::Fail(_))),
+            states: answer.states,
+            limits: history.limits.stated(),
+            witness: None,
+            violation: None,
+            limit: None,
+            reason: None,
+        };
+        match &answer.verdict {
+            Verdict::Pass(orders) => document.witness = Some(orders),
+            Verdict::Fail((part, violation)) => {
+                let mut blamed: Vec<OpId> = violation.operation().into_iter().collect();
+                if let QuasiViolation::QuasiUnplaced { excess: Some(excess), .. } = violation {
+                    blamed.extend(excess.operation.filter(|op| !blamed.contains(op)));
+                }
+                let described = |op| json::described(self.reading(), op);
+                let operations = blamed.into_iter().map(described).collect();
+                let reason = self.why(violation);
+                let evidence = violation;
+                document.violation = Some(Explained { kind: violation.kind(), part, reason, operations, evidence });
+            }
+            Verdict::Unknown(limit) => {
+                document.coverage = "partial";
+                document.limit = Some(json::limit_name(*limit));
+                document.reason = Some(limit_text(*limit, history.limits));
+            }
+        }
+        json::write(&document)
+    }
+}

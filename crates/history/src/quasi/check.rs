@@ -1,0 +1,243 @@
+//! The front door for logs: splits a log into objects, finds the classes, decides each.
+//!
+//! Quasi linearizability is local like linearizability (Round-Up III-B), but not for the elements of a set: they share
+//! the places of their classes, so a set is one part.
+
+use super::relaxation::{Relaxation, RelaxationError, Resolved};
+use super::{Classing, Excess, Orders, Placed, Question, Reason, Rules, Sequential};
+use crate::certificate::quasi::{QuasiExcess, QuasiOrders, QuasiPlaced, QuasiViolation};
+use crate::check::part::{PartView, Parts};
+use crate::check::{Unfit, read};
+use crate::evidence::Part;
+use crate::object::counter::Counter;
+use crate::object::deque::Deque;
+use crate::object::priority_queue::PriorityQueue;
+use crate::object::queue::Queue;
+use crate::object::register::Register;
+use crate::object::set::Set;
+use crate::object::stack::Stack;
+use crate::object::{Kind, Misuse, Object};
+use crate::{Budget, End, Log, OpId, Value, Verdict};
+
+/// The answer for a whole log.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The object that it was checked as.
+    pub kind: Kind,
+    /// Two orders for each part; or the part that has none, and why.
+    pub verdict: Verdict<Vec<QuasiOrders>, (Part, QuasiViolation)>,
+    /// How many independent objects there are.
+    pub parts: usize,
+    /// How many of them were found quasi linearizable.
+    pub parts_passed: usize,
+    /// How many configurations the search visited in all.
+    pub states: u64,
+}
+
+/// Why a log cannot be decided.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CheckError {
+    /// An operation does not fit the object.
+    Unfit(Unfit),
+    /// The relaxation does not fit the object.
+    Relaxation(RelaxationError),
+}
+
+impl std::fmt::Display for CheckError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            CheckError::Unfit(unfit) => unfit.fmt(f),
+            CheckError::Relaxation(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for CheckError {}
+
+/// Decides whether the log, read as an object of that kind, is quasi linearizable. The factors of `rules` are those of
+/// the relaxation, whatever stands there.
+pub fn check(
+    log: &Log,
+    kind: Kind,
+    initial: Option<&Value>,
+    relaxation: &Relaxation,
+    rules: &Rules,
+    budget: &Budget,
+) -> Result<Answer, CheckError> {
+    let resolved = relaxation.resolve(kind).map_err(CheckError::Relaxation)?;
+    let rules = Rules { factors: resolved.factors.clone(), ..rules.clone() };
+    let parts = Parts::split(log, |call| call.key.clone());
+    budget.note_start(parts.len());
+    let mut answer = Answer { kind, verdict: Verdict::Pass(Vec::new()), parts: parts.len(), parts_passed: 0, states: 0 };
+    let mut all = Vec::new();
+    for part in 0..parts.len() {
+        let view = parts.view(log, part);
+        let task = Task { kind, view: &view, resolved: &resolved, rules: &rules, budget };
+        match task.with_object(initial.or(log.initial.as_ref()), &mut answer.states).map_err(CheckError::Unfit)? {
+            Verdict::Pass(orders) => {
+                answer.parts_passed += 1;
+                budget.note_part();
+                all.extend(orders);
+            }
+            Verdict::Fail(violation) => {
+                answer.verdict = Verdict::Fail((view.name(), violation));
+                return Ok(answer);
+            }
+            Verdict::Unknown(limit) => {
+                answer.verdict = Verdict::Unknown(limit);
+                return Ok(answer);
+            }
+        }
+    }
+    answer.verdict = Verdict::Pass(all);
+    Ok(answer)
+}
+
+/// The least factor, up to `most`, for which the log passes: found by trying 0, 1, 2 and so on, since what passes with one
+/// factor passes with every larger one. Answers that factor with its answer; without one, the answer for `most`.
+pub fn least_factor(
+    log: &Log,
+    kind: Kind,
+    initial: Option<&Value>,
+    relaxation: &Relaxation,
+    rules: &Rules,
+    most: u32,
+    budget: &Budget,
+) -> Result<(Option<u32>, Answer), CheckError> {
+    let mut factor = 0;
+    loop {
+        let answer = check(log, kind, initial, &relaxation.with_factor(factor), rules, budget)?;
+        match answer.verdict {
+            Verdict::Pass(_) => return Ok((Some(factor), answer)),
+            Verdict::Fail(_) if factor < most => factor += 1,
+            _ => return Ok((None, answer)),
+        }
+    }
+}
+
+type PartVerdict = Verdict<Vec<QuasiOrders>, QuasiViolation>;
+
+/// One part to decide.
+struct Task<'a> {
+    kind: Kind,
+    view: &'a PartView<'a>,
+    resolved: &'a Resolved,
+    rules: &'a Rules,
+    budget: &'a Budget,
+}
+
+impl Task<'_> {
+    fn with_object(&self, initial: Option<&Value>, states: &mut u64) -> Result<PartVerdict, Unfit> {
+        let stated = initial.filter(|value| !value.is_nil());
+        match (self.kind, stated) {
+            (Kind::Register, stated) => self.decide(&Register::new(stated.cloned().unwrap_or_default()), states),
+            (Kind::Counter, None) => self.decide(&Counter::default(), states),
+            (Kind::Counter, Some(Value::Int(count))) => self.decide(&Counter::new(*count), states),
+            (Kind::Counter, Some(found)) => Err(unfit_initial("an integer", found)),
+            (_, Some(found)) => Err(unfit_initial("left out, as the object always starts the same", found)),
+            (Kind::Stack, None) => self.decide(&Stack, states),
+            (Kind::Deque, None) => self.decide(&Deque, states),
+            (Kind::PriorityQueue, None) => self.decide(&PriorityQueue::largest_first(), states),
+            (Kind::PriorityQueueMin, None) => self.decide(&PriorityQueue::smallest_first(), states),
+            (Kind::Set, None) => self.decide(&Set, states),
+            (_, None) => self.decide(&Queue, states),
+        }
+    }
+
+    fn decide<O>(&self, object: &O, states: &mut u64) -> Result<PartVerdict, Unfit>
+    where
+        O: Object + Sequential,
+    {
+        let view = self.view;
+        let history = view.history(|op, _| read(object, self.kind, view.log, op))?;
+        let class = |op: &OpId| self.resolved.of(view.log.name(view.recorded(*op).method));
+        let probes = object.probes().into_iter().map(|(method, input)| (input, self.resolved.of(method))).collect();
+        let insertion = object.insertion(&Value::Int(0)).map_or((0, 0), |(method, _)| self.resolved.of(method));
+        let classing = Classing { of: view.ops.iter().map(class).collect(), probes, insertion };
+        let question =
+            Question { spec: object, history: &history, classing: &classing, rules: self.rules, budget: self.budget };
+        let told = Telling { task: self, object, stuck: history.end() == End::Stuck };
+        Ok(match question.decide(states) {
+            Verdict::Pass(all) => Verdict::Pass(all.into_iter().map(|orders| told.orders(orders)).collect()),
+            Verdict::Fail(reason) => Verdict::Fail(told.reason(reason)),
+            Verdict::Unknown(limit) => Verdict::Unknown(limit),
+        })
+    }
+}
+
+fn unfit_initial(expected: &'static str, found: &Value) -> Unfit {
+    let misuse = Misuse::Initial { expected, found: found.clone() };
+    Unfit { op: None, at_return: false, method: String::new(), misuse }
+}
+
+/// Puts evidence in terms of the log.
+struct Telling<'t, O> {
+    task: &'t Task<'t>,
+    object: &'t O,
+    stuck: bool,
+}
+
+impl<O: Object + Sequential> Telling<'_, O> {
+    fn op(&self, op: OpId) -> OpId {
+        self.task.view.ops[op.0 as usize]
+    }
+
+    fn orders(&self, orders: Orders<O::Input, Value>) -> QuasiOrders {
+        let place = |placed| match placed {
+            Placed::Operation(op) => QuasiPlaced::Operation(self.op(op)),
+            Placed::Later(input, result) => {
+                let (method, argument) = self.call(&input);
+                QuasiPlaced::Later { method, argument, result }
+            }
+        };
+        debug_assert!(self.stuck || orders.run.len() == orders.linearization.len());
+        QuasiOrders {
+            part: self.task.view.name(),
+            linearization: orders.linearization.into_iter().map(place).collect(),
+            run: orders.run,
+            results: orders.results.into_iter().map(|(op, result)| (self.op(op), result)).collect(),
+        }
+    }
+
+    /// The method and argument of a call: one that the log has, or one that the object could be asked.
+    fn call(&self, input: &O::Input) -> (String, Value) {
+        let view = self.task.view;
+        let made = view.ops.iter().find(|&&op| {
+            read(self.object, self.task.kind, view.log, op).is_ok_and(|made| made == *input)
+        });
+        if let Some(&op) = made {
+            let call = view.recorded(op);
+            return (view.log.name(call.method).to_owned(), self.task.kind.argument(call));
+        }
+        if let Some((method, _)) = self.object.probes().into_iter().find(|(_, probe)| probe == input) {
+            return (method.to_owned(), Value::Nil);
+        }
+        let value = self.object.brings(input, None).unwrap_or_default();
+        let method = self.object.insertion(&value).map_or("", |(method, _)| method);
+        (method.to_owned(), value)
+    }
+
+    fn reason(&self, reason: Reason<O::Input, Value>) -> QuasiViolation {
+        match reason {
+            Reason::Unplaced { operation, events, before, excess } => QuasiViolation::QuasiUnplaced {
+                operation: self.op(operation),
+                events,
+                before: before.map(|orders| self.orders(orders)),
+                excess: excess.map(|excess| self.excess(excess)),
+            },
+            Reason::Unfinished(orders) => QuasiViolation::QuasiUnfinished { orders: self.orders(orders) },
+            Reason::NeedNotBlock(op) => QuasiViolation::NeedNotBlock { operation: self.op(op) },
+        }
+    }
+
+    fn excess(&self, excess: Excess) -> QuasiExcess {
+        QuasiExcess {
+            factor: excess.factor,
+            class: self.task.resolved.names[excess.class as usize].clone(),
+            operation: excess.operation.map(|op| self.op(op)),
+            place: excess.place + 1,
+            legal_place: excess.legal + 1,
+        }
+    }
+}

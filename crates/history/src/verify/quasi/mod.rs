@@ -1,0 +1,216 @@
+//! Checks certificates of quasi linearizability, with code of its own.
+//!
+//! A pass is checked by looking: the linearization has every complete operation once and keeps the precedence, the run is
+//! a permutation of it within the factors, and the simulator accepts the run. A fail says that no two orders exist, which
+//! makes the verifier search ([`search`]). Invariant: classes, factors and readings are read here a second time.
+
+mod orders;
+mod search;
+
+use super::simulate::{Action, Kind, Side};
+use super::{Members, Reading, Refusal, Stop, read};
+use crate::certificate::quasi::{QuasiCertificate, QuasiClaim, QuasiViolation, VERSION};
+use crate::{Budget, Log, OpId, Value, Verdict};
+
+/// Checks that a certificate shows what it claims about the log. `Pass`: it does. `Fail`: it is refused, which says
+/// nothing about the log. `Unknown`: the budget was spent first.
+pub fn verify_quasi(log: &Log, certificate: &QuasiCertificate, budget: &Budget) -> Verdict<(), Refusal> {
+    super::answer(checked(log, certificate, budget))
+}
+
+fn checked(log: &Log, certificate: &QuasiCertificate, budget: &Budget) -> Result<(), Stop> {
+    let head = (&*certificate.selvedge, certificate.version, &*certificate.criterion, certificate.operations);
+    super::check_header(log, head, (VERSION, "quasi-linearizability"))?;
+    let reading = Reading::of(log, &certificate.object, certificate.initial.as_ref(), budget)?;
+    let rules = Rules::new(certificate, reading.kind)?;
+    match &certificate.claim {
+        QuasiClaim::Pass { orders } => orders::check_all(&reading, &rules, orders),
+        QuasiClaim::Fail { part, violation } => {
+            let example = violation.operation().or_else(|| first_of(&reading, part)).ok_or(Refusal::NoValues)?;
+            let members = Members::new(&reading, part, example)?;
+            check_violation(&members, &rules, violation)
+        }
+    }
+}
+
+/// Some operation of a part.
+fn first_of(reading: &Reading<'_>, part: &crate::evidence::Part) -> Option<OpId> {
+    (0..reading.log.history.len() as u32).map(OpId).find(|&op| reading.scope(part, op).is_some())
+}
+
+fn check_violation(members: &Members<'_>, rules: &Rules, violation: &QuasiViolation) -> Result<(), Stop> {
+    let reading = members.reading;
+    match violation {
+        QuasiViolation::NeedNotBlock { operation } => {
+            if !reading.is_stuck() {
+                return Err(Refusal::NotStuck.into());
+            }
+            if members.operation(*operation)?.ret.is_some() {
+                return Err(Refusal::NotPending(*operation).into());
+            }
+            // None of the objects that have factors ever makes a caller wait.
+            Ok(())
+        }
+        QuasiViolation::QuasiUnplaced { operation, before, events, .. } => {
+            let cut = members.operation(*operation)?.ret.as_ref().ok_or(Refusal::Pending(*operation))?.at;
+            let found = events_until(members, cut)?;
+            if *events != found {
+                return Err(Refusal::OtherPrefix { claimed: *events, found }.into());
+            }
+            if let Some(before) = before {
+                orders::check(members, &Rules { is_closed: false, ..rules.clone() }, before, cut)?;
+            }
+            let prefix = Rules { is_closed: false, ..rules.clone() };
+            if search::exists(members, &prefix, cut.saturating_add(1))? {
+                return Err(Refusal::Explained(*operation).into());
+            }
+            Ok(())
+        }
+        QuasiViolation::QuasiUnfinished { .. } => {
+            if !rules.is_closed || search::exists(members, rules, u32::MAX)? {
+                return Err(Refusal::Ordered.into());
+            }
+            Ok(())
+        }
+    }
+}
+
+/// How many events of the part there are up to the one at `cut`.
+fn events_until(members: &Members<'_>, cut: u32) -> Result<u32, Refusal> {
+    let mut found = 0;
+    for &op in &members.ops {
+        let operation = members.reading.operation(op)?;
+        found += u32::from(operation.call <= cut) + u32::from(operation.end() <= cut);
+    }
+    Ok(found)
+}
+
+/// What a certificate allows.
+#[derive(Clone)]
+struct Rules {
+    kind: Kind,
+    is_closed: bool,
+    is_free: bool,
+    is_strict: bool,
+    factors: Vec<u32>,
+    /// Method, whether only when it finds nothing, class.
+    named: Vec<(String, bool, usize)>,
+}
+
+const SAMPLES: [Value; 4] = [Value::Nil, Value::Int(0), Value::Int(5), Value::Bool(true)];
+
+impl Rules {
+    fn new(certificate: &QuasiCertificate, kind: Kind) -> Result<Self, Refusal> {
+        let unknown = |what: &str| Refusal::Relaxation(what.to_owned());
+        let one_of = |text: &str, usual: &str, other: &str| match text {
+            text if text == usual => Ok(false),
+            text if text == other => Ok(true),
+            text => Err(unknown(text)),
+        };
+        let known = matches!(
+            kind,
+            Kind::Queue
+                | Kind::Stack
+                | Kind::Deque
+                | Kind::PriorityQueue
+                | Kind::PriorityQueueMin
+                | Kind::Counter
+                | Kind::Set
+                | Kind::Register
+        );
+        if !known {
+            return Err(unknown(kind.name()));
+        }
+        let mut rules = Rules {
+            kind,
+            is_closed: one_of(&certificate.reading, "prefix", "closed")?,
+            is_free: one_of(&certificate.causality, "causal", "free")?,
+            is_strict: one_of(&certificate.order, "distance", "strict")?,
+            factors: vec![0],
+            named: Vec::new(),
+        };
+        for class in certificate.quasi.split(',') {
+            let (names, factor) = class.split_once('=').ok_or_else(|| unknown(class))?;
+            let factor: u32 = factor.trim().parse().map_err(|_| unknown(class))?;
+            for name in names.split('+') {
+                let (method, empty) = match name.trim().strip_suffix(":empty") {
+                    Some(method) => (method, true),
+                    None => (name.trim(), false),
+                };
+                rules.named.push((method.to_owned(), empty, rules.factors.len()));
+            }
+            rules.factors.push(factor);
+        }
+        Ok(rules)
+    }
+
+    /// The class of an operation.
+    fn class(&self, method: &str, action: &Action, result: Option<&Value>) -> usize {
+        let found_nothing =
+            matches!(action, Action::Remove(_) | Action::Peek(_)) && result.is_some_and(Value::is_nil);
+        let find = |empty: bool| {
+            let same = |name: &str| name == "*" || self.is_same_method(name, method);
+            self.named.iter().find(|(name, only_empty, _)| *only_empty == empty && same(name)).map(|entry| entry.2)
+        };
+        let own = find(false).unwrap_or(0);
+        if found_nothing { find(true).unwrap_or(own) } else { own }
+    }
+
+    /// Two names are of one method when they do the same with every argument.
+    fn is_same_method(&self, one: &str, other: &str) -> bool {
+        let reads = |method: &str, sample: &Value| read::action(self.kind, method, &Value::Nil, sample).ok();
+        let both = |sample: &Value| (reads(one, sample), reads(other, sample));
+        SAMPLES.iter().map(both).all(|(one, other)| one == other)
+            && SAMPLES.iter().any(|sample| reads(one, sample).is_some())
+    }
+}
+
+/// The value that must have been put in before the operation, and whether it is taken out.
+fn needs(action: &Action, result: &Value) -> Option<(Value, bool)> {
+    match (action, result) {
+        (Action::Remove(_), value) if !value.is_nil() => Some((value.clone(), true)),
+        (Action::Peek(_), value) if !value.is_nil() => Some((value.clone(), false)),
+        (Action::Discard(value), Value::Bool(true)) => Some((value.clone(), true)),
+        (Action::Contains(value), Value::Bool(true)) | (Action::Add(value), Value::Bool(false)) => {
+            Some((value.clone(), false))
+        }
+        _ => None,
+    }
+}
+
+/// The value that an operation may put in.
+fn brings<'a>(action: &'a Action, result: Option<&Value>) -> Option<&'a Value> {
+    match action {
+        Action::Insert(_, value) => Some(value),
+        Action::Add(value) if result != Some(&Value::Bool(false)) => Some(value),
+        _ => None,
+    }
+}
+
+/// Calls without an argument that anybody may make.
+fn bare_calls(kind: Kind) -> Vec<(&'static str, Action)> {
+    let names: &[&'static str] = match kind {
+        Kind::Queue => &["deq", "peek"],
+        Kind::Stack => &["pop", "peek"],
+        Kind::PriorityQueue | Kind::PriorityQueueMin => &["poll", "peek"],
+        Kind::Deque => &["pop_front", "pop_back", "peek_front", "peek_back"],
+        Kind::Counter => &["inc", "dec", "get", "fetch_inc", "fetch_dec", "inc_and_get", "dec_and_get"],
+        Kind::Register => &["read"],
+        _ => &[],
+    };
+    let read = |&name: &&'static str| Some((name, read::action(kind, name, &Value::Nil, &Value::Nil).ok()?));
+    names.iter().filter_map(read).collect()
+}
+
+/// The call that puts in a value.
+fn insertion(kind: Kind, value: &Value) -> Option<(&'static str, Action)> {
+    let back = |name| Some((name, Action::Insert(Side::Back, value.clone())));
+    match kind {
+        Kind::Queue => back("enq"),
+        Kind::Stack => back("push"),
+        Kind::Deque => back("push_back"),
+        Kind::PriorityQueue | Kind::PriorityQueueMin => back("insert"),
+        Kind::Set => Some(("add", Action::Add(value.clone()))),
+        _ => None,
+    }
+}

@@ -1,0 +1,190 @@
+//! Certificates of quasi linearizability: what the checker writes is believed, what is made up is refused.
+
+use selvedge_history::certificate::quasi::{QuasiCertificate, QuasiClaim, QuasiOrders, QuasiViolation, VERSION};
+use selvedge_history::format::{self, Format};
+use selvedge_history::object::Kind;
+use selvedge_history::quasi::{self, Causality, Order, Reading, Relaxation, Rules};
+use selvedge_history::verify::verify_quasi;
+use selvedge_history::{Budget, Log, OpId, Verdict};
+
+use super::small::{self, Did, Op, Relaxed, SHAPES, Shape};
+use crate::random::Rng;
+
+/// The history as a log.
+fn log(ops: &[Op]) -> Log {
+    let mut events: Vec<(usize, String)> = Vec::new();
+    for op in ops {
+        let call = match op.did {
+            Did::Put(value) => format!("{{\"call\":\"add\",\"value\":{value},\"thread\":{}}}\n", op.thread),
+            Did::Take(_) => format!("{{\"call\":\"remove\",\"thread\":{}}}\n", op.thread),
+        };
+        events.push((op.call, call));
+        if !op.is_pending() {
+            let result = match op.did {
+                Did::Take(Some(value)) => value.to_string(),
+                _ => "null".to_owned(),
+            };
+            events.push((op.ret, format!("{{\"return\":{result},\"thread\":{}}}\n", op.thread)));
+        }
+    }
+    events.sort();
+    let text: String = events.into_iter().map(|(_, line)| line).collect();
+    format::read(&mut text.as_bytes(), Some(Format::Jsonl), &Budget::new()).expect("a log").1
+}
+
+fn kind(shape: Shape) -> Kind {
+    match shape {
+        Shape::Queue => Kind::Queue,
+        Shape::Stack => Kind::Stack,
+        Shape::Priority => Kind::PriorityQueue,
+    }
+}
+
+fn certificate(log: &Log, shape: Shape, classes: &str, rules: &Rules, claim: QuasiClaim) -> QuasiCertificate {
+    let word = |first: bool, one: &str, other: &str| if first { one.to_owned() } else { other.to_owned() };
+    QuasiCertificate {
+        selvedge: "certificate".to_owned(),
+        version: VERSION,
+        criterion: "quasi-linearizability".to_owned(),
+        object: kind(shape).name().to_owned(),
+        initial: None,
+        operations: log.history.len() as u64,
+        quasi: classes.to_owned(),
+        reading: word(rules.reading == Reading::Prefix, "prefix", "closed"),
+        causality: word(rules.causality == Causality::Causal, "causal", "free"),
+        order: word(rules.order == Order::Distance, "distance", "strict"),
+        claim,
+    }
+}
+
+/// Checks, writes the certificate and reads it again.
+fn certified(log: &Log, shape: Shape, classes: &str, rules: &Rules) -> QuasiCertificate {
+    let relaxation = Relaxation::parse(classes).expect("a relaxation");
+    let answer = quasi::check(log, kind(shape), None, &relaxation, rules, &Budget::new()).expect("it fits");
+    let claim = match answer.verdict {
+        Verdict::Pass(orders) => QuasiClaim::Pass { orders },
+        Verdict::Fail((part, violation)) => QuasiClaim::Fail { part, violation },
+        Verdict::Unknown(limit) => panic!("{limit}"),
+    };
+    let certificate = certificate(log, shape, classes, rules, claim);
+    let text = serde_json::to_string(&certificate).expect("JSON");
+    let read: QuasiCertificate = serde_json::from_str(&text).expect("what was written");
+    assert_eq!(read, certificate);
+    read
+}
+
+fn is_believed(log: &Log, certificate: &QuasiCertificate) -> bool {
+    match verify_quasi(log, certificate, &Budget::new()) {
+        Verdict::Pass(()) => true,
+        Verdict::Fail(_) => false,
+        Verdict::Unknown(limit) => panic!("{limit}"),
+    }
+}
+
+/// The classes as text and as the other tests have them.
+fn every_relaxation(k: u32) -> [(String, Relaxed); 3] {
+    [
+        (format!("*={k}"), Relaxed::All(k)),
+        (format!("remove={k}"), Relaxed::PutTake(0, k)),
+        (format!("take={k},remove:empty=0,add=1"), Relaxed::Each(1, k, 0)),
+    ]
+}
+
+#[test]
+fn what_the_checker_writes_is_believed_and_the_opposite_is_not() {
+    let histories = if super::is_full() { 1500 } else { 40 };
+    let (mut passes, mut fails) = (0, 0);
+    for (i, shape) in SHAPES.into_iter().enumerate() {
+        let mut rng = Rng::new(300 + i as u64);
+        for _ in 0..histories {
+            let ops = small::random(&mut rng, 5, 3, 1);
+            let log = log(&ops);
+            let pick = |rng: &mut Rng| rng.below(2) == 0;
+            let reading = if pick(&mut rng) { Reading::Prefix } else { Reading::Closed };
+            let causality = if pick(&mut rng) { Causality::Causal } else { Causality::Free };
+            let order = if pick(&mut rng) { Order::Distance } else { Order::Strict };
+            let rules = Rules { factors: Vec::new(), reading, causality, order };
+            for (classes, relaxed) in every_relaxation(rng.below(3) as u32) {
+                let certificate = certified(&log, shape, &classes, &rules);
+                let passed = matches!(certificate.claim, QuasiClaim::Pass { .. });
+                assert_eq!(passed, small::library(shape, &ops, relaxed, &rules), "{ops:?}");
+                let context = || format!("{shape:?} {classes} {rules:?}\n{ops:?}\n{certificate:?}");
+                assert!(is_believed(&log, &certificate), "{}", context());
+                let opposite = QuasiCertificate { claim: opposite(&certificate.claim, &log), ..certificate.clone() };
+                assert!(!is_believed(&log, &opposite), "{} but {opposite:?}", context());
+                *(if passed { &mut passes } else { &mut fails }) += 1;
+            }
+        }
+    }
+    assert!(passes > 50 && fails > 20, "{passes} and {fails}");
+}
+
+/// A claim of the other verdict that is as good as one can make it.
+fn opposite(claim: &QuasiClaim, log: &Log) -> QuasiClaim {
+    match claim {
+        QuasiClaim::Pass { .. } => {
+            let marks = log.history.marks();
+            let last = marks.iter().rposition(|mark| mark.is_return());
+            let Some(last) = last else { return QuasiClaim::Fail { part: Default::default(), violation: none() } };
+            let operation = marks[last].op();
+            let events = last as u32 + 1;
+            let violation = QuasiViolation::QuasiUnplaced { operation, events, before: None, excess: None };
+            QuasiClaim::Fail { part: Default::default(), violation }
+        }
+        QuasiClaim::Fail { .. } => {
+            let complete = (0..log.history.len() as u32).map(OpId).filter(|&op| log.history.operation(op).ret.is_some());
+            let linearization: Vec<_> =
+                complete.map(selvedge_history::certificate::quasi::QuasiPlaced::Operation).collect();
+            let run = (0..linearization.len() as u32).collect();
+            let orders = QuasiOrders { linearization, run, ..QuasiOrders::default() };
+            QuasiClaim::Pass { orders: vec![orders] }
+        }
+    }
+}
+
+fn none() -> QuasiViolation {
+    QuasiViolation::NeedNotBlock { operation: OpId(0) }
+}
+
+fn overtaken() -> Log {
+    let dids = [Did::Put(1), Did::Put(2), Did::Put(3), Did::Take(Some(3)), Did::Take(Some(1)), Did::Take(Some(2))];
+    let op = |(i, &did): (usize, &Did)| Op { thread: 0, did, call: 2 * i, ret: 2 * i + 1 };
+    log(&dids.iter().enumerate().map(op).collect::<Vec<_>>())
+}
+
+#[test]
+fn what_is_changed_is_refused() {
+    let log = overtaken();
+    let right = certified(&log, Shape::Queue, "deq=2", &Rules::default());
+    assert!(is_believed(&log, &right));
+    let refused = |change: &dyn Fn(&mut QuasiCertificate), part: &str| {
+        let mut changed = right.clone();
+        change(&mut changed);
+        match verify_quasi(&log, &changed, &Budget::new()) {
+            Verdict::Fail(refusal) => assert!(refusal.to_string().contains(part), "{refusal}, not {part}"),
+            other => panic!("{other:?} for {part}"),
+        }
+    };
+    let orders = |certificate: &mut QuasiCertificate, change: &dyn Fn(&mut QuasiOrders)| {
+        if let QuasiClaim::Pass { orders } = &mut certificate.claim {
+            change(&mut orders[0]);
+        }
+    };
+    refused(&|c| c.version = 1, "version 1");
+    refused(&|c| c.criterion = "linearizability".to_owned(), "criterion");
+    refused(&|c| c.operations = 7, "7 operations");
+    refused(&|c| c.quasi = "deq=1".to_owned(), "2 places from its place in the run, and 1 are allowed");
+    refused(&|c| c.quasi = "deq=2,enq".to_owned(), "not known");
+    refused(&|c| c.quasi = "peek=2".to_owned(), "0 are allowed");
+    refused(&|c| c.reading = "open".to_owned(), "not known");
+    refused(&|c| c.object = "bag".to_owned(), "not known: \"bag\"");
+    refused(&|c| c.object = "stack".to_owned(), "calls");
+    refused(&|c| orders(c, &|o| o.run.swap(3, 4)), "does not do entry");
+    refused(&|c| orders(c, &|o| o.run.swap(2, 3)), "different classes");
+    refused(&|c| orders(c, &|o| o.run[0] = 1), "each once");
+    refused(&|c| orders(c, &|o| drop(o.run.pop())), "each once");
+    refused(&|c| orders(c, &|o| o.linearization.swap(0, 1)), "before");
+    refused(&|c| orders(c, &|o| drop(o.linearization.pop())), "missing");
+    refused(&|c| c.claim = QuasiClaim::Pass { orders: Vec::new() }, "missing");
+    refused(&|c| c.claim = QuasiClaim::Fail { part: Default::default(), violation: none() }, "not stuck");
+}
