@@ -190,6 +190,8 @@ pub fn compile(compiler: &Compiler, sources: &[Source], output: &Path) -> Result
     arguments.push(format!("-Wl,-rpath,{}", directory.display()).into());
     // Calls are bound at the start: what the linker notes about them lies in variables that are put back after every run.
     arguments.push("-Wl,-z,now".into());
+    // gcc calls these without announcing what they touch; the runtime has versions that do, for the objects linked here only.
+    arguments.extend(["memcpy", "memmove", "memset", "strcpy"].map(|name| format!("-Wl,--wrap={name}").into()));
     arguments.extend(["-pthread".into(), "-o".into(), output.as_os_str().to_owned()]);
     compiler.invoke(&if any_cpp { compiler.cxx() } else { compiler.cc.clone() }, arguments)
 }

@@ -151,7 +151,9 @@ impl Tested {
             1 => "1 distinct history, ".to_owned(),
             histories => format!("{} distinct histories, ", count(histories)),
         };
+        // A finding says itself who waits.
         let blocked = match report.blocked {
+            _ if !report.findings.is_empty() => String::new(),
             0 => String::new(),
             blocked => format!("{} blocked, ", count(blocked)),
         };

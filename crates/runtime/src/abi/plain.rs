@@ -2,7 +2,7 @@
 //! in itself, and the order of those that are ordered does not matter. Volatile ones are steps, because code that
 //! predates atomics uses them as such.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 
 use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Kind};
@@ -158,6 +158,10 @@ crate::entries! {
     __tsan_memcpy => copy;
     __tsan_memmove => copy;
     __tsan_memset => set;
+    __wrap_memcpy => copy;
+    __wrap_memmove => copy;
+    __wrap_memset => set;
+    __wrap_strcpy => copy_string;
 }
 
 unsafe extern "C" fn read_range(address: *mut c_void, size: usize) {
@@ -175,6 +179,11 @@ unsafe extern "C" fn copy(to: *mut c_void, from: *const c_void, size: usize) -> 
     }
     // SAFETY: the caller's request; `memmove` also serves where `memcpy` was asked for.
     unsafe { libc::memmove(to, from, size) }
+}
+
+unsafe extern "C" fn copy_string(to: *mut c_char, from: *const c_char) -> *mut c_char {
+    // SAFETY: the caller passes a string that ends, and room for it.
+    unsafe { copy(to.cast(), from.cast(), libc::strlen(from) + 1) }.cast()
 }
 
 unsafe extern "C" fn set(to: *mut c_void, value: c_int, size: usize) -> *mut c_void {

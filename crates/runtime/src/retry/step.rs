@@ -375,8 +375,9 @@ impl Stepper {
         if instruction.is_invalid() || instruction.is_privileged() || is_outward(&instruction) {
             return false;
         }
-        let info = self.factory.info_options(&instruction, InstructionInfoOptions::NO_REGISTER_USAGE);
-        let value = |register: Register, _: usize, _: usize| value_of(register, registers, self.lane.fs);
+        let Stepper { factory, lane, announced, data, fixed, .. } = self;
+        let info = factory.info_options(&instruction, InstructionInfoOptions::NO_REGISTER_USAGE);
+        let value = |register: Register, _: usize, _: usize| value_of(register, registers, lane.fs);
         info.used_memory().iter().all(|used| {
             let size = used.memory_size().size() as u64;
             let (from, to) = match used.virtual_address(0, value) {
@@ -388,18 +389,15 @@ impl Stepper {
                 OpAccess::Read | OpAccess::CondRead => false,
                 _ => true,
             };
-            if from >= self.lane.bottom && to <= self.lane.top && size > 0 {
+            if from >= lane.bottom && to <= lane.top && size > 0 {
                 return true;
             }
-            let announced = from >= self.announced.0 && to <= self.announced.1;
-            !writes && size > 0 && (announced || !self.is_shared(from))
+            // What was not announced is not known to be looked at, so it must be something that nobody changes.
+            let inside = |ranges: &[(u64, u64)]| ranges.iter().any(|(first, end)| (*first..*end).contains(&from));
+            let is_shared = arena::inside(from as usize) || inside(data) && !inside(fixed);
+            let is_announced = from >= announced.0 && to <= announced.1;
+            !writes && size > 0 && (is_announced || !is_shared)
         })
-    }
-
-    /// Whether an address lies where others may write: an access that was not announced is not known to be looked at.
-    fn is_shared(&self, address: u64) -> bool {
-        let inside = |ranges: &[(u64, u64)]| ranges.iter().any(|(from, to)| (*from..*to).contains(&address));
-        arena::inside(address as usize) || inside(&self.data) && !inside(&self.fixed)
     }
 }
 

@@ -63,7 +63,7 @@ fn a_program_without_the_runtime() {
 fn a_limit_is_not_a_pass() {
     let directory = scratch("errors-limit");
     let program = build(&root().join("corpus/programs/pass/michael_scott.c"), &[], &directory);
-    let few = Settings { runs_max: 100, ..settings(Search::Dpor) };
+    let few = Settings { runs_max: 50, ..settings(Search::Dpor) };
     let test = &run(&program, &few, &directory).expect("a report").report.tests[0];
-    assert_eq!((test.runs, test.coverage), (100, selvedge_driver::CoverageRecord::Partial));
+    assert_eq!((test.runs, test.coverage), (50, selvedge_driver::CoverageRecord::Partial));
 }
