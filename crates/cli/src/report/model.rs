@@ -97,7 +97,7 @@ impl Page<'_> {
         }
         let line = format!("{}: {}", clean(self.file), verdict_name(exit).unwrap_or("wrong model"));
         let json = serde_json::to_string(&self.document(exit)).expect("plain data");
-        Entry { exit, full, line, json, certificate: None }
+        Entry { exit, full, line, json, certificate: None, html: None }
     }
 
     fn section(&self, checked: &Checked) -> String {
@@ -474,5 +474,6 @@ pub fn wrong(file: &str, text: &str, errors: &[Diagnostic], seconds: f64) -> Ent
         line: format!("{}: wrong model", clean(file)),
         json: json.to_string(),
         certificate: None,
+        html: None,
     }
 }
