@@ -13,9 +13,11 @@
 //! | `abi` | what compilers call |
 //! | `posix` | what programs call |
 //! | `memory` | the heap, and putting variables back |
-//! | `race`, `shadow`, `spin` | data races, what is remembered for them, and loops that wait |
+//! | `race`, `shadow`, `spin`, `retry` | data races, what is remembered for them, loops that wait, and loops that try again |
 //! | `history` | calls and returns of operations |
 //! | `session`, `finding`, `watchdog` | run after run, what they found, and what never ends |
+//! | `debug` | stops where a replay fails |
+//! | `share`, `exchange` | one search in several processes, and what all of them see |
 //!
 //! Invariant: nothing here knows how a strategy decides, and no strategy knows what a fiber is.
 
@@ -24,6 +26,8 @@ compile_error!("the controlled runtime needs Linux on x86-64: it switches stacks
 
 mod abi;
 mod control;
+mod debug;
+mod exchange;
 mod fiber;
 mod finding;
 mod heap;
@@ -32,8 +36,10 @@ mod memory;
 mod point;
 mod posix;
 mod race;
+mod retry;
 mod session;
 mod shadow;
+mod share;
 mod site;
 mod spin;
 mod switch;

@@ -52,7 +52,23 @@ pub fn registers() -> (u64, [u64; 6]) {
     }
 }
 
-/// Entry points that note the return address.
+/// The frame pointer of the last call.
+#[inline(always)]
+pub fn frame() -> u64 {
+    let frame: u64;
+    // SAFETY: as above.
+    unsafe {
+        asm!(
+            "mov {0}, qword ptr [rip + selvedge_site@GOTTPOFF]",
+            "mov {0}, fs:[{0} + 24]",
+            out(reg) frame,
+            options(nostack, readonly, preserves_flags)
+        )
+    };
+    frame
+}
+
+/// Entry points that note the return address and the frame pointer.
 #[macro_export]
 macro_rules! entries {
     ($($name:ident => $target:path;)*) => { $(
@@ -64,6 +80,7 @@ macro_rules! entries {
                 "mov r10, qword ptr [rip + selvedge_site@GOTTPOFF]",
                 "mov r11, [rsp]",
                 "mov fs:[r10], r11",
+                "mov fs:[r10 + 24], rbp",
                 "jmp {target}",
                 target = sym $target,
             )

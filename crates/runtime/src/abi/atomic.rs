@@ -14,6 +14,7 @@ use crate::control::{Control, active, state, with};
 use crate::fiber::Wants;
 use crate::memory::arena;
 use crate::race::{Conflict, Touch};
+use crate::retry::{self, Failure};
 use crate::{point, site};
 
 /// An access that the current thread is about to make.
@@ -28,18 +29,24 @@ struct Atomic {
 /// Waits for the turn of an access. An access is copied as few times as can be: words that were written in pieces are slow to
 /// read as a whole.
 #[inline(always)]
-fn arrive(mut access: Access, order: c_int) -> Atomic {
+fn arrive(mut access: Access, order: c_int, failure: Option<Failure>) -> Atomic {
     let pc = site::pc();
-    let waited = with(|control| {
+    let (waited, wants) = with(|control| {
         let spins = control.settings.spins;
         let fiber = control.fiber();
         let top = fiber.top;
-        spins && fiber.spin.arrives(pc, top)
+        if spins && fiber.spin.arrives(pc, top) {
+            return (true, Wants::Change);
+        }
+        match failure {
+            Some(failure) if control.retries.on => {
+                (false, retry::arrive(control, pc, site::registers(), &mut access, failure))
+            }
+            _ => (false, Wants::Nothing),
+        }
     });
-    let mut wants = Wants::Nothing;
     if waited {
         access.waits = true;
-        wants = Wants::Change;
         expect_change();
     }
     point::arrive(access, wants, pc);
@@ -71,6 +78,11 @@ impl Atomic {
     /// Records the access as it came out.
     #[inline(always)]
     fn done(self, kind: Kind, old: u64, new: u64) {
+        self.record(kind, old, new, false);
+    }
+
+    #[inline(always)]
+    fn record(self, kind: Kind, old: u64, new: u64, load: bool) {
         let Atomic { mut access, pc, order, waited } = self;
         access.kind = kind;
         access.old = old;
@@ -78,16 +90,26 @@ impl Atomic {
         let touch = Touch::new(access.object, u64::from(access.size), kind != Kind::Read, true, pc);
         // SAFETY: nothing below switches or borrows the state again before the last use.
         let control = unsafe { state() };
+        if control.retries.attached != 0
+            && let Some(expected) = retry::leave(control)
+        {
+            access.waits = true;
+            access.condition = Condition::Equals(expected);
+        }
         control.trace.access(access);
         if waited {
             saw_change(control);
         }
         point::finish(control, None, false, Some(new));
         noted(control, &access);
+        if load && control.retries.on {
+            // The thread has made no other call since it arrived.
+            retry::read(control, pc, site::registers(), &access);
+        }
         if !control.settings.races {
             return;
         }
-        if !control.fiber().owns(access.object) {
+        if !control.fiber().holds(access.object) {
             control.reaches(access.object);
         }
         let conflict = synchronise(control, touch, kind, order);
@@ -116,7 +138,7 @@ fn noted(control: &mut Control, access: &Access) {
         control.fiber().spin.read(access);
         return;
     }
-    control.fiber().spin.effect();
+    control.fiber().effect();
     if control.spinning != 0 {
         wake(control, access);
     }
@@ -218,10 +240,10 @@ macro_rules! width {
                     // SAFETY: the caller's cell, shared with other atomic accesses.
                     return unsafe { (*cell.cast::<$atomic>()).load(SeqCst) };
                 }
-                let atomic = arrive(access(cell, Kind::Read), order);
+                let atomic = arrive(access(cell, Kind::Read), order, Some(Failure::Load));
                 // SAFETY: the caller's cell; nobody else runs.
                 let value = unsafe { *cell };
-                atomic.done(Kind::Read, value.word(), value.word());
+                atomic.record(Kind::Read, value.word(), value.word(), true);
                 value
             }
 
@@ -230,7 +252,7 @@ macro_rules! width {
                     // SAFETY: as above.
                     return unsafe { (*cell.cast::<$atomic>()).store(value, SeqCst) };
                 }
-                let atomic = arrive(access(cell, Kind::Write), order);
+                let atomic = arrive(access(cell, Kind::Write), order, None);
                 // SAFETY: as above.
                 let old = unsafe { std::mem::replace(&mut *cell, value) };
                 atomic.done(Kind::Write, old.word(), if old == value { old.word() } else { changed(old, value) });
@@ -253,7 +275,7 @@ macro_rules! width {
                         }
                     }
                 }
-                let atomic = arrive(access(cell, Kind::Update), order);
+                let atomic = arrive(access(cell, Kind::Update), order, None);
                 // SAFETY: as above.
                 let old = unsafe { *cell };
                 let new = f(old);
@@ -298,6 +320,16 @@ macro_rules! width {
                 order: c_int,
                 failure: c_int,
             ) -> $type {
+                try_exchange(cell, expected, new, (order, failure), Failure::Answer)
+            }
+
+            fn try_exchange(
+                cell: *mut $type,
+                expected: $type,
+                new: $type,
+                (order, failure): (c_int, c_int),
+                told: Failure,
+            ) -> $type {
                 if !active() {
                     // SAFETY: as above.
                     let shared = unsafe { &*cell.cast::<$atomic>() };
@@ -305,7 +337,7 @@ macro_rules! width {
                         Ok(found) | Err(found) => found,
                     };
                 }
-                let mut atomic = arrive(access(cell, Kind::Update).if_found(expected.condition()), order);
+                let mut atomic = arrive(access(cell, Kind::Update).if_found(expected.condition()), order, Some(told));
                 // SAFETY: as above.
                 let old = unsafe { *cell };
                 if old != expected {
@@ -330,7 +362,7 @@ macro_rules! width {
                 // SAFETY: as above; `expected` is the caller's own.
                 unsafe {
                     let wanted = *expected;
-                    let found = compare_exchange_val(cell, wanted, new, order, failure);
+                    let found = try_exchange(cell, wanted, new, (order, failure), Failure::Stored(expected as u64));
                     if found == wanted {
                         return 1;
                     }

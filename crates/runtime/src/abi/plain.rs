@@ -27,11 +27,16 @@ fn look(address: usize, size: usize, write: bool, pc: u64) {
     arena::check(address, size, write, pc);
     let touch = Touch::new(address as u64, size as u64, write, false, pc);
     let conflict = with(|control| {
-        let own = control.fiber().owns(address as u64);
+        let own = control.fiber().holds(address as u64);
         if write && !own {
-            control.fiber().spin.effect();
+            control.fiber().effect();
+        } else {
+            control.fiber().trail.plain(address as u64, size, write);
         }
         if !control.settings.races {
+            return None;
+        }
+        if own && !control.stacks_shared {
             return None;
         }
         if !own {
@@ -76,7 +81,7 @@ fn volatile(address: *mut c_void, size: usize, write: bool) {
     point::arrive(access, Wants::Nothing, pc);
     arena::check(address as usize, size, write, pc);
     point::record(access, None);
-    with(|control| control.fiber().spin.effect());
+    with(|control| control.fiber().effect());
 }
 
 macro_rules! accesses {

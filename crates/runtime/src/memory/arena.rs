@@ -116,8 +116,9 @@ pub fn reset() {
     }
 }
 
+/// Whether an address lies in the arena.
 #[inline(always)]
-fn inside(address: usize) -> bool {
+pub fn inside(address: usize) -> bool {
     address.wrapping_sub(BASE) < SIZE
 }
 
@@ -138,6 +139,12 @@ fn mark(address: usize, units: usize, state: u8) {
             (0..units).for_each(|unit| at.add(unit).write_volatile(state));
         }
     }
+}
+
+/// Whether an address lies in a block that was freed and not handed out again.
+pub fn is_freed(address: usize) -> bool {
+    // SAFETY: shadow of an address inside the arena.
+    inside(address) && unsafe { *shadow(address) } == FREED
 }
 
 /// Stops the run if an access touches arena memory that is not in use.
@@ -253,7 +260,7 @@ fn allocate(size: usize, align: usize) -> *mut c_void {
     }
     mark(block, units, IN_USE);
     with(|control| {
-        control.fiber().spin.effect();
+        control.fiber().effect();
         if control.settings.races && reused.is_some() {
             control.races.forget(block as u64, rounded as u64);
         }
@@ -274,9 +281,10 @@ fn release(block: usize, pc: u64) {
     mark(block, units, FREED);
     let touch = Touch::new(block as u64, size_of_block(block).min(TOUCHED_MAX) as u64, true, false, pc);
     let conflict = with(|control| {
-        control.fiber().spin.effect();
+        control.fiber().effect();
         // The block's end follows from the thread's last step without a decision in between, and conflicts with every access to it.
-        control.trace.amend(Access::new(block as u64, (units * UNIT) as u32, Kind::Write));
+        let end = Access { changed: false, ..Access::new(block as u64, (units * UNIT) as u32, Kind::Write) };
+        control.trace.amend(end);
         let current = control.current;
         if control.settings.races { control.races.touch(current, touch) } else { None }
     });
