@@ -29,6 +29,8 @@ static void both(void *(*first)(void *), void *(*second)(void *)) {
 
 SELVEDGE_TEST(past_the_end) {
     items = malloc(4 * sizeof *items);
+    for (int at = 0; at < 4; at++)
+        atomic_store(&items[at], at);
     atomic_store(&length, 1);
     both(grow, last);
 }
