@@ -152,10 +152,11 @@ fn look<S: TransitionSystem, L: Look<S>>(
         }
     }
     let mut fewest = false;
-    if settings.minimise && shortest {
-        if let Some((better, ())) = fewest_switches(&space, path.steps.len(), outcome.states, watch) {
-            (path, fewest) = (better, true);
-        }
+    if settings.minimise
+        && shortest
+        && let Some((better, ())) = fewest_switches(&space, path.steps.len(), outcome.states, watch)
+    {
+        (path, fewest) = (better, true);
     }
     let mut trace = trace_of(system, path);
     (trace.shortest, trace.fewest_switches) = (shortest, fewest);

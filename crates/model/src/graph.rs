@@ -113,8 +113,8 @@ impl Graph {
     /// The packed states on cycles of internal steps.
     pub(crate) fn internal_cycles(&self) -> Set<Vec<u8>> {
         let (component, cyclic) = self.components(|action| action.label == Label::TAU);
-        let on_cycle = |&(state, _): &(usize, &Box<[u8]>)| cyclic[component[state] as usize];
-        self.states.iter().enumerate().filter(on_cycle).map(|(_, bytes)| bytes.to_vec()).collect()
+        let states = self.states.iter().zip(&component);
+        states.filter(|(_, part)| cyclic[**part as usize]).map(|(bytes, _)| bytes.to_vec()).collect()
     }
 
     /// A shortest way from one of `from` to a state that `goal` wants, by steps that `keep` wants: the states after each step.

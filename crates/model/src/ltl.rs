@@ -11,8 +11,8 @@ mod automaton;
 use crate::answer::{Answer, Reason, Statistics, Trouble, Verdict};
 use crate::explore::{statistics, trace_of};
 use crate::graph::Tarjan;
-use crate::limits::Settings;
-use crate::search::{End, Path, PathStep, Space, Steps, search};
+use crate::limits::{Limit, Settings, Watch};
+use crate::search::{End, Path, PathStep, Shard, Space, Step, Steps, search};
 use crate::store::{Map, hash_bytes};
 use crate::system::{Action, Fault, Label, TransitionSystem};
 use automaton::Automaton;
@@ -139,6 +139,26 @@ where
     }
 }
 
+/// A space whose nodes keep promises.
+trait Promising: Space<Reason = ()> {
+    fn fulfilled(&self, node: u32) -> u64;
+    fn promises_all(&self) -> u64;
+}
+
+impl<S, F> Promising for Product<'_, S, F>
+where
+    S: TransitionSystem,
+    F: Fn(usize, &Moment<'_, S::State>) -> Result<bool, Fault> + Sync,
+{
+    fn fulfilled(&self, node: u32) -> u64 {
+        self.automaton.fulfilled(node)
+    }
+
+    fn promises_all(&self) -> u64 {
+        self.automaton.promises_all()
+    }
+}
+
 /// The step of a run that has ended: nothing happens, for ever.
 const ENDED: Action = Action { label: Label::TAU, actor: u32::MAX };
 
@@ -167,38 +187,12 @@ where
         End::Exhausted | End::Found(..) => {}
     }
     let shard = &outcome.shards[0];
-    let mut numbers: Map<(u64, u32), Vec<u32>> = Map::default();
-    for id in 0..shard.numbered() {
-        if let Some((state, tag)) = shard.node(id) {
-            numbers.entry((hash_bytes(state), tag)).or_default().push(id);
-        }
-    }
     let faulty = |fault| Trouble::Fault { fault, trace: crate::Trace::default() };
-    let mut lasso = Lasso { steps: Vec::new(), promises: Vec::new(), all: space.automaton.promises_all() };
-    let (mut scratch, mut out) = (space.scratch(), Steps::default());
-    let find = |out: &Steps<()>, step: &crate::search::Step| {
-        let bytes = out.bytes(step);
-        let ids = numbers.get(&(hash_bytes(bytes), step.tag))?;
-        ids.iter().copied().find(|&id| shard.node(id) == Some((bytes, step.tag)))
+    let (lasso, roots) = match Lasso::of(&space, shard, watch, statistics.bytes).map_err(faulty)? {
+        Ok(built) => built,
+        Err(limit) => return answer(Verdict::Unknown(limit)),
     };
-    space.roots(&mut scratch, &mut out).map_err(faulty)?;
-    let roots: Vec<u32> = out.steps().iter().filter_map(|step| find(&out, step)).collect();
-    for id in 0..shard.numbered() {
-        if id % 4096 == 0 {
-            if let Err(limit) = watch.check(0, statistics.bytes + 64 * u64::from(id)) {
-                return answer(Verdict::Unknown(limit));
-            }
-        }
-        out.clear();
-        let mut steps = Vec::new();
-        if let Some((state, tag)) = shard.node(id) {
-            lasso.promises.push(space.automaton.fulfilled(tag));
-            space.expand(&mut scratch, state, tag, &mut out).map_err(faulty)?;
-            steps.extend(out.steps().iter().filter_map(|step| Some((step.action, find(&out, step)?))));
-        }
-        lasso.steps.push(steps);
-    }
-    let Some((root, steps, repeats)) = lasso.shortest(&roots) else { return answer(Verdict::Pass) };
+    let Some(Run { root, steps, repeats }) = lasso.shortest(&roots) else { return answer(Verdict::Pass) };
     let packed = |id: u32| shard.node(id).map(|(state, _)| state.to_vec()).unwrap_or_default();
     // Standing still after the end is not a step of the system.
     let steps: Vec<(Action, u32)> = steps.into_iter().filter(|(action, _)| *action != ENDED).collect();
@@ -221,7 +215,7 @@ fn fold(path: &mut Path, repeats: &mut usize) {
         after => &path.steps[after - 1].state,
     };
     let whole = |&part: &usize| {
-        length % part == 0
+        length.is_multiple_of(part)
             && turn[part - 1].state == *begin
             && (part..length).all(|at| same(&turn[at], &turn[at - part]))
     };
@@ -258,25 +252,75 @@ type Kept = (u32, u64);
 /// In larger products the shortest way in is taken, then the shortest cycle from there.
 const SMALL: usize = 3_000;
 
+/// A run into a cycle: where it begins, its steps, and after how many of them the cycle begins.
+struct Run {
+    root: u32,
+    steps: Vec<(Action, u32)>,
+    repeats: usize,
+}
+
+/// For each node that was reached, the step that did, unless it is a beginning.
+type Before = Vec<Option<Option<(Action, u32)>>>;
+
+/// A product with the nodes it begins in, or the limit that was reached.
+type Built = Result<(Lasso, Vec<u32>), Limit>;
+
 impl Lasso {
+    /// Takes the nodes that a search has found and finds the steps between them again.
+    fn of<S: Promising>(space: &S, shard: &Shard, watch: Watch<'_>, bytes: u64) -> Result<Built, Fault> {
+        let mut numbers: Map<(u64, u32), Vec<u32>> = Map::default();
+        for id in 0..shard.numbered() {
+            if let Some((state, tag)) = shard.node(id) {
+                numbers.entry((hash_bytes(state), tag)).or_default().push(id);
+            }
+        }
+        let find = |out: &Steps<()>, step: &Step| {
+            let bytes = out.bytes(step);
+            let ids = numbers.get(&(hash_bytes(bytes), step.tag))?;
+            ids.iter().copied().find(|&id| shard.node(id) == Some((bytes, step.tag)))
+        };
+        let mut lasso = Lasso { steps: Vec::new(), promises: Vec::new(), all: space.promises_all() };
+        let (mut scratch, mut out) = (space.scratch(), Steps::default());
+        space.roots(&mut scratch, &mut out)?;
+        let roots: Vec<u32> = out.steps().iter().filter_map(|step| find(&out, step)).collect();
+        for id in 0..shard.numbered() {
+            if id % 4096 == 0
+                && let Err(limit) = watch.check(0, bytes + 64 * u64::from(id))
+            {
+                return Ok(Err(limit));
+            }
+            out.clear();
+            let mut steps = Vec::new();
+            let mut kept = 0;
+            if let Some((state, tag)) = shard.node(id) {
+                kept = space.fulfilled(tag);
+                space.expand(&mut scratch, state, tag, &mut out)?;
+                steps.extend(out.steps().iter().filter_map(|step| Some((step.action, find(&out, step)?))));
+            }
+            lasso.promises.push(kept);
+            lasso.steps.push(steps);
+        }
+        Ok(Ok((lasso, roots)))
+    }
+
     fn is_small(&self) -> bool {
         self.steps.len() <= SMALL
     }
 
-    /// The root, the steps, and after how many of them the cycle begins. Shortest in all for a small product.
-    fn shortest(&self, roots: &[u32]) -> Option<(u32, Vec<(Action, u32)>, usize)> {
+    /// The shortest in all for a small product.
+    fn shortest(&self, roots: &[u32]) -> Option<Run> {
         let good = self.good_nodes();
         let (order, before) = self.breadth_first(roots);
-        let mut best: Option<(u32, Vec<(Action, u32)>, usize)> = None;
+        let mut best: Option<Run> = None;
         for &node in order.iter().filter(|&&node| good[node as usize]) {
             let (root, way) = way_to(&before, node);
-            if best.as_ref().is_some_and(|best| way.len() >= best.1.len()) {
+            if best.as_ref().is_some_and(|best| way.len() >= best.steps.len()) {
                 break;
             }
             let Some(cycle) = self.cycle(node, &good) else { continue };
-            if best.as_ref().is_none_or(|best| way.len() + cycle.len() < best.1.len()) {
+            if best.as_ref().is_none_or(|best| way.len() + cycle.len() < best.steps.len()) {
                 let repeats = way.len();
-                best = Some((root, [way, cycle].concat(), repeats));
+                best = Some(Run { root, steps: [way, cycle].concat(), repeats });
             }
             if !self.is_small() {
                 break;
@@ -301,9 +345,8 @@ impl Lasso {
         tarjan.component.iter().map(|&c| cyclic[c as usize] && kept[c as usize] & self.all == self.all).collect()
     }
 
-    #[allow(clippy::type_complexity)]
-    fn breadth_first(&self, roots: &[u32]) -> (Vec<u32>, Vec<Option<Option<(Action, u32)>>>) {
-        let mut before: Vec<Option<Option<(Action, u32)>>> = vec![None; self.steps.len()];
+    fn breadth_first(&self, roots: &[u32]) -> (Vec<u32>, Before) {
+        let mut before: Before = vec![None; self.steps.len()];
         let mut order = Vec::new();
         for &root in roots {
             if before[root as usize].is_none() {
@@ -357,7 +400,7 @@ impl Lasso {
     }
 }
 
-fn way_to(before: &[Option<Option<(Action, u32)>>], node: u32) -> (u32, Vec<(Action, u32)>) {
+fn way_to(before: &Before, node: u32) -> (u32, Vec<(Action, u32)>) {
     let mut steps = Vec::new();
     let mut at = node;
     while let Some(Some((action, from))) = before[at as usize] {

@@ -37,10 +37,13 @@ struct Set {
     sign: u64,
 }
 
+/// The steps out of a state.
+type OutSteps = Box<[(Label, u32)]>;
+
 struct States {
     store: Store,
     /// The steps out of each state, once computed.
-    steps: Vec<Option<Box<[(Label, u32)]>>>,
+    steps: Vec<Option<OutSteps>>,
 }
 
 #[derive(Default)]
@@ -192,7 +195,7 @@ impl<'a, B: TransitionSystem> Normal<'a, B> {
         Ok(())
     }
 
-    fn steps(&self, state: u32) -> Result<Box<[(Label, u32)]>, Fault> {
+    fn steps(&self, state: u32) -> Result<OutSteps, Fault> {
         let mut states = lock(&self.states);
         if let Some(steps) = &states.steps[state as usize] {
             return Ok(steps.clone());
@@ -201,7 +204,7 @@ impl<'a, B: TransitionSystem> Normal<'a, B> {
         let mut next = Vec::new();
         self.system.successors(&unpacked, &mut next)?;
         let steps = next.iter().map(|(action, to)| (action.label, states.number(self.system, to)));
-        let steps: Box<[(Label, u32)]> = steps.collect();
+        let steps: OutSteps = steps.collect();
         states.steps[state as usize] = Some(steps.clone());
         Ok(steps)
     }

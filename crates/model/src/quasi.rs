@@ -10,9 +10,6 @@ mod sets;
 mod space;
 mod state;
 
-#[cfg(test)]
-mod tests;
-
 use crate::answer::{Answer, Reason, Statistics, Trace, Trouble, Verdict};
 use crate::explore::statistics;
 use crate::limits::Settings;
@@ -55,10 +52,11 @@ pub fn linearizes<I: Implementation, T: SequentialObject>(
         }
     }
     let mut fewest = false;
-    if settings.minimise && shortest {
-        if let Some((better, reason)) = fewest_switches(&space, path.steps.len(), outcome.states, watch) {
-            (path, wrong, fewest) = (better, reason, true);
-        }
+    if settings.minimise
+        && shortest
+        && let Some((better, reason)) = fewest_switches(&space, path.steps.len(), outcome.states, watch)
+    {
+        (path, wrong, fewest) = (better, reason, true);
     }
     let mut trace = space.concrete(&path);
     (trace.shortest, trace.fewest_switches) = (shortest, fewest);

@@ -197,10 +197,11 @@ pub fn refines<A: TransitionSystem, B: TransitionSystem>(
         }
     }
     let mut fewest = false;
-    if settings.minimise && shortest {
-        if let Some((better, reason)) = fewest_switches(&space, path.steps.len(), outcome.states, watch) {
-            (path, wrong, fewest) = (better, reason, true);
-        }
+    if settings.minimise
+        && shortest
+        && let Some((better, reason)) = fewest_switches(&space, path.steps.len(), outcome.states, watch)
+    {
+        (path, wrong, fewest) = (better, reason, true);
     }
     let reason = space.reason(&path.end_state(), wrong);
     let mut trace = trace_of(implementation, path);

@@ -10,9 +10,6 @@
 mod shard;
 mod worker;
 
-#[cfg(test)]
-mod tests;
-
 use std::sync::Mutex;
 
 use crate::limits::{Limit, Settings, Watch};

@@ -69,7 +69,7 @@ impl SegmentedQueue {
     /// At most `segments` segments in use, each with `factor` + 1 slots. `None` when that is more than a state can hold.
     pub fn new(segments: usize, factor: usize, threads: usize, bug: SegmentedBug) -> Option<Self> {
         let queue = SegmentedQueue { segments, slots: factor + 1, threads, bug };
-        let fits = segments >= 1 && threads >= 1 && threads <= 8 && queue.len() <= ROOM;
+        let fits = segments >= 1 && (1..=8).contains(&threads) && queue.len() <= ROOM;
         fits.then_some(queue)
     }
 
