@@ -20,3 +20,38 @@ pub fn recognised(bytes: &[u8]) {
     let accepted = property::holds(None, bytes);
     assert!(!accepted || recognise(bytes).is_some(), "read without being recognised");
 }
+
+/// Compiles the bytes as a model and takes some steps of every process that it asserts something of.
+pub fn model(bytes: &[u8]) {
+    use selvedge_model::TransitionSystem;
+    use selvedge_model::language::Model;
+    const STATES: usize = 50;
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let model = match Model::new(text) {
+        Ok(model) => model,
+        Err(errors) => {
+            assert!(!errors.is_empty(), "refused without a reason");
+            errors.iter().for_each(|error| assert!(error.show("fuzz.csp", text).contains('^')));
+            return;
+        }
+    };
+    for assertion in 0..model.assertions().len() {
+        let system = model.subject(assertion);
+        let mut states = Vec::new();
+        if system.initial(&mut states).is_err() {
+            continue;
+        }
+        let mut at = 0;
+        while at < states.len() && at < STATES {
+            let mut bytes = Vec::new();
+            system.pack(&states[at], &mut bytes);
+            assert!(system.unpack(&bytes) == states[at], "packing loses something");
+            let mut next = Vec::new();
+            if system.successors(&states[at], &mut next).is_err() {
+                break;
+            }
+            states.extend(next.into_iter().map(|(_, state)| state).take(STATES));
+            at += 1;
+        }
+    }
+}

@@ -5,11 +5,12 @@
 
 use std::path::{Path, PathBuf};
 
-use selvedge_driver::{self as driver, Finding};
+use selvedge_driver::{self as driver, Finding, StepRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::program::{Recipe, hash};
 use crate::report::json;
+use crate::report::names::Names;
 use crate::report::text::clean;
 use crate::trouble::Trouble;
 
@@ -36,6 +37,8 @@ pub struct CargoBuild {
     pub executable: PathBuf,
     /// Where it ran.
     pub ran_in: PathBuf,
+    /// Flags of the test program.
+    pub harness: Vec<String>,
     /// The test function, when it is known.
     pub function: Option<String>,
 }
@@ -46,6 +49,8 @@ struct FindingFile<'a> {
     #[serde(flatten)]
     finding: &'a Finding,
     build: &'a Build,
+    /// The source line of each step: for readers that do not have the program.
+    lines: Vec<String>,
 }
 
 /// The part of a finding file that only the command line knows.
@@ -54,14 +59,16 @@ struct BuildPart {
     build: Build,
 }
 
-/// Writes a finding with what is needed to build its program again, and answers the path.
-pub fn write(finding: &Finding, build: &Build, directory: &Path) -> Result<String, Trouble> {
+/// Writes a finding with what is needed to build its program again, and answers the path. The names are those of that program.
+pub fn write(finding: &Finding, build: &Build, directory: &Path, names: &mut Names) -> Result<String, Trouble> {
     let identity = format!("{} {}", finding.program, finding.schedule);
     let plain: String = finding.test.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).take(100).collect();
     let name = format!("{plain}-{}-{:08x}.json", finding.kind, hash(identity.as_bytes()) >> 32);
     let path = directory.join(name);
     let shown = path.display().to_string();
-    let document = json::write(&FindingFile { finding, build }) + "\n";
+    let mut line = |step: &StepRecord| names.site(finding, step.place.as_ref(), &step.callers).line;
+    let lines = finding.steps.iter().map(&mut line).collect();
+    let document = json::write(&FindingFile { finding, build, lines }) + "\n";
     let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, document));
     written.map_err(|error| Trouble::new(&shown, format!("cannot write the finding: {error}")))?;
     Ok(shown)

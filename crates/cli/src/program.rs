@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use selvedge_driver::{CompileError, Compiler, Program, compile};
+use selvedge_driver::{CompileError, Compiler, Program, compile, supported};
 use serde::{Deserialize, Serialize};
 
 use crate::library::Places;
@@ -86,9 +86,7 @@ impl Recipe {
     pub fn build(&self, places: &Places, temporary: &Path) -> Result<Built, Trouble> {
         let name = self.name();
         // Before the runtime is missed: there is none to be had.
-        if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-            return Err(Trouble::new(&name, CompileError::Architecture));
-        }
+        supported(std::env::consts::ARCH, std::env::consts::OS).map_err(|error| Trouble::new(&name, error))?;
         for source in &self.sources {
             let file = source.display().to_string();
             let read = fs::File::open(source).and_then(|file| file.metadata());

@@ -265,3 +265,27 @@ impl Progress {
         Some(format!("{:.0} %, {rate}/s, about {} left", part * 100.0, quantity::show_time(left)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use selvedge_driver::Settings;
+
+    use super::*;
+
+    #[test]
+    fn tests_tell_rate_and_estimate() {
+        let progress = Progress::new(1);
+        progress.test(&Settings { runs_max: 100, ..Settings::default() }, 2);
+        progress.ran(50);
+        progress.tested();
+        assert_eq!(progress.describe(), "1 of 2 tests done, 50 runs");
+        let estimate = progress.estimate().unwrap();
+        assert!(estimate.starts_with("25 %, ") && estimate.contains(" runs/s, about "), "{estimate}");
+        progress.test(&Settings { time_max: Some(60.0), ..Settings::default() }, 1);
+        assert_eq!(progress.describe(), "50 runs");
+        let estimate = progress.estimate().unwrap();
+        assert!(estimate.contains(" runs/s, at most 59 s left"), "{estimate}");
+        progress.test(&Settings::default(), 1);
+        assert!(progress.estimate().unwrap().ends_with(" runs/s"));
+    }
+}

@@ -60,6 +60,11 @@ impl fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
+/// Whether tests can be controlled on that processor and system.
+pub fn supported(architecture: &str, system: &str) -> Result<(), CompileError> {
+    if (architecture, system) == ("x86_64", "linux") { Ok(()) } else { Err(CompileError::Architecture) }
+}
+
 /// Whether the file is C++.
 fn is_cpp(path: &Path) -> Result<bool, CompileError> {
     match path.extension().and_then(|extension| extension.to_str()) {
@@ -111,7 +116,9 @@ fn is_for_linker(flag: &str) -> bool {
     let is_input = [".o", ".a", ".so", ".lo"].iter().any(|end| flag.ends_with(end)) || flag.contains(".so.");
     let is_option = flag.starts_with('-');
     is_input && !is_option
-        || ["-l", "-L", "-Wl,", "-Xlinker", "-rdynamic", "-static-lib", "-u"].iter().any(|start| flag.starts_with(start))
+        || ["-l", "-L", "-Wl,", "-Xlinker", "-rdynamic", "-static-lib", "-u"]
+            .iter()
+            .any(|start| flag.starts_with(start))
 }
 
 /// The flags of the user for compilations, and those for the link: everything but what only a compilation understands, in their order,
@@ -122,7 +129,11 @@ fn divide(flags: &[String]) -> (Vec<&String>, Vec<&String>) {
     for flag in flags {
         // The value of a flag that stands apart goes where its flag went.
         if let Some(links) = value_of.take() {
-            if links { linking.push(flag) } else { compiling.push(flag) }
+            if links {
+                linking.push(flag)
+            } else {
+                compiling.push(flag)
+            }
             continue;
         }
         let links = is_for_linker(flag);
@@ -146,9 +157,7 @@ fn divide(flags: &[String]) -> (Vec<&String>, Vec<&String>) {
 
 /// Compiles and links the sources to the program at `output`. Objects are put beside it.
 pub fn compile(compiler: &Compiler, sources: &[Source], output: &Path) -> Result<(), CompileError> {
-    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-        return Err(CompileError::Architecture);
-    }
+    supported(std::env::consts::ARCH, std::env::consts::OS)?;
     if sources.is_empty() {
         return Err(CompileError::NoSources);
     }
@@ -198,7 +207,20 @@ mod tests {
         check(&["x.o", "lib/y.a", "z.so", "w.so.1"], &[], &["x.o", "lib/y.a", "z.so", "w.so.1"]);
         check(&["-O2", "-fno-inline"], &["-O2", "-fno-inline"], &["-O2", "-fno-inline"]);
         check(&["-D", "lib.a", "-I", "a.o"], &["-D", "lib.a", "-I", "a.o"], &[]);
-        check(&["-Wl,--as-needed", "-Wall", "-Xlinker", "-Map=x"], &["-Wall"], &["-Wl,--as-needed", "-Xlinker", "-Map=x"]);
+        check(
+            &["-Wl,--as-needed", "-Wall", "-Xlinker", "-Map=x"],
+            &["-Wall"],
+            &["-Wl,--as-needed", "-Xlinker", "-Map=x"],
+        );
+    }
+
+    #[test]
+    fn one_platform_is_supported() {
+        assert!(supported("x86_64", "linux").is_ok());
+        for (architecture, system) in [("aarch64", "linux"), ("x86_64", "macos"), ("", "")] {
+            let error = supported(architecture, system).unwrap_err();
+            assert_eq!(error.to_string(), "controlled testing needs Linux on x86-64");
+        }
     }
 
     #[test]

@@ -173,7 +173,7 @@ impl Ledger {
     }
 
     /// The next thing to do, with a number to answer under; `None` when everything is done or being done.
-    pub fn next(&mut self) -> Option<(u64, Errand)> {
+    pub fn hand_out(&mut self) -> Option<(u64, Errand)> {
         let left = self.settings.runs_max.saturating_sub(self.total.runs);
         let node = self.nodes.iter_mut().find(|node| matches!(node.state, State::Waiting))?;
         node.state = State::Running;

@@ -15,13 +15,13 @@ mod settings;
 mod source;
 mod watch;
 
-pub use compile::{CompileError, Compiler, Source, compile};
+pub use compile::{CompileError, Compiler, Source, compile, supported};
 pub use finding::{Finding, FindingError, FindingKind, Place, StepRecord, ThreadRecord, Waits};
 pub use ledger::{Answer, Ended, Errand, Ledger, Phase};
 pub use report::{CoverageRecord, Host, Report, TestReport};
 pub use run::{
-    DIRECTORY_VARIABLE, EXCHANGE_VARIABLE, Program, REPORT_VARIABLE, RunError, SETTINGS_VARIABLE, Session, environment, fingerprint, replay, run,
-    run_watched,
+    DIRECTORY_VARIABLE, EXCHANGE_VARIABLE, Program, REPORT_VARIABLE, RunError, SETTINGS_VARIABLE, Session, environment,
+    fingerprint, replay, run, run_watched,
 };
 pub use schedule::{ScheduleError, schedule_from_text, schedule_to_text};
 pub use settings::{Reuse, Search, Settings};

@@ -56,7 +56,7 @@ pub struct TestReport {
     pub runs: u64,
     /// How many of them were given up because they could only repeat others.
     pub redundant: u64,
-    /// How many ended stuck.
+    /// How many ended stuck, or with threads that could only have tried again what failed.
     pub blocked: u64,
     /// How many ended at the step limit.
     pub truncated: u64,
@@ -74,6 +74,9 @@ pub struct TestReport {
     pub history_texts: Vec<String>,
     /// What was found.
     pub findings: Vec<Finding>,
+    /// Whether a worker ended without an answer, so that the search could not go on.
+    #[serde(default)]
+    pub worker_lost: bool,
 }
 
 impl TestReport {
@@ -92,6 +95,7 @@ impl TestReport {
             histories: 0,
             history_texts: vec![],
             findings: vec![],
+            worker_lost: false,
         }
     }
 }

@@ -89,14 +89,16 @@ pub fn cargo_environment(runtime: &Path, sysroot: Option<&Path>, reports: &Path)
 pub struct Hosted {
     /// The program and where it runs.
     pub host: Host,
+    /// Flags of its harness.
+    pub flags: Vec<String>,
     /// The runtime.
     pub runtime: PathBuf,
 }
 
 impl Hosted {
-    /// What it is called with: its one test, if that is known.
+    /// What it is called with: as in the search, and with its one test, if that is known.
     pub fn arguments(&self) -> Vec<String> {
-        let mut arguments: Vec<String> = ["--include-ignored", "--nocapture"].map(str::to_owned).into();
+        let mut arguments = self.flags.clone();
         if let Some(function) = &self.host.function {
             arguments.extend(["--exact".to_owned(), function.clone()]);
         }

@@ -6,11 +6,14 @@ pub mod explore;
 mod graph;
 pub mod language;
 pub mod limits;
+pub mod ltl;
 mod minimise;
 pub mod models;
 mod normal;
 pub mod object;
 pub mod objects;
+pub mod picture;
+pub mod progress;
 pub mod quasi;
 mod reduce;
 pub mod refine;
@@ -21,9 +24,12 @@ pub mod system;
 pub use answer::{Answer, Reason, Statistics, Trace, TraceStep, Trouble, Verdict};
 pub use explore::{deadlock_free, explore, reaches};
 pub use limits::{Limit, Reductions, Settings};
+pub use ltl::{Formula, Moment, satisfies};
 pub use object::{
     Criterion, Guard, Implementation, Measure, ObjectEvent, Operation, Relaxation, SequentialObject, Value,
 };
+pub use picture::{space_to_dot, trace_to_dot, trace_to_svg};
+pub use progress::{deterministic, divergence_free};
 pub use quasi::{first_violation, linearizes};
 pub use refine::{Model, refines};
 pub use system::{Action, Fault, Label, TransitionSystem};

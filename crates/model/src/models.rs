@@ -2,9 +2,11 @@
 
 mod segmented;
 mod slots;
+mod stack;
 
 pub use segmented::{SegmentedBug, SegmentedQueue};
 pub use slots::SlotQueue;
+pub use stack::TreiberStack;
 
 use crate::object::{ObjectEvent, Value};
 use crate::objects::{PUT, TAKE};

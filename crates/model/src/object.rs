@@ -147,10 +147,7 @@ impl Relaxation {
     }
 
     /// Classes with the factors given; `class_of` says which one an operation is in. A class with factor zero relaxes nothing.
-    pub fn new(
-        factors: Vec<u8>,
-        class_of: impl Fn(&Operation) -> Option<usize> + Send + Sync + 'static,
-    ) -> Self {
+    pub fn new(factors: Vec<u8>, class_of: impl Fn(&Operation) -> Option<usize> + Send + Sync + 'static) -> Self {
         Relaxation { factors, class_of: Arc::new(class_of) }
     }
 

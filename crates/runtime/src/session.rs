@@ -211,10 +211,16 @@ pub unsafe extern "C" fn selvedge_explore(
     }
 }
 
-/// Whether the caller is in a run.
+/// The caller panics; whether it is in a run. Stops for a debugger, if one is asked for: after this the stack is unwound.
 #[unsafe(no_mangle)]
-pub extern "C" fn selvedge_is_running() -> c_int {
-    c_int::from(control::active())
+pub extern "C" fn selvedge_panicking() -> c_int {
+    let running = control::active();
+    if running {
+        control::set_active(false);
+        crate::debug::failed();
+        control::set_active(true);
+    }
+    c_int::from(running)
 }
 
 /// How often a search was begun in that place, this time included.
@@ -448,9 +454,10 @@ fn trace_back(test: &Test, globals: &Snapshot, found: Finding) -> Finding {
     if found.settings.replay.is_some() && found.settings.stop_at_failure || found.kind == FindingKind::Uncontrolled {
         return found;
     }
-    let search = with(|control| {
+    let (search, retries) = with(|control| {
         control.callers = Some(Vec::new());
-        std::mem::replace(&mut control.strategy, Box::new(Replay::new(schedule)))
+        let retries = std::mem::replace(&mut control.retries.on, false);
+        (std::mem::replace(&mut control.strategy, Box::new(Replay::new(schedule))), retries)
     });
     let ended = match with(|control| control.strategy.start()) {
         ControlFlow::Continue(()) => run_once(test, globals),
@@ -460,6 +467,7 @@ fn trace_back(test: &Test, globals: &Snapshot, found: Finding) -> Finding {
         let again = finding::of_run(control, ended, &found.test, found.run);
         control.callers = None;
         control.strategy = search;
+        control.retries.on = retries;
         again
     });
     let plain = |finding: &Finding| {

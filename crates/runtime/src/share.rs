@@ -54,7 +54,7 @@ pub fn explore(
     loop {
         let over = lost || sys::now() > until || exchange::stopped();
         while !over && workers.len() < settings.jobs as usize {
-            let Some((id, errand)) = ledger.next() else { break };
+            let Some((id, errand)) = ledger.hand_out() else { break };
             match send(test, settings, globals, until, &errand) {
                 Some((process, pipe)) => workers.push(Worker { id, process, pipe, said: Vec::new() }),
                 None => {
@@ -86,7 +86,7 @@ pub fn explore(
             }
         }
     }
-    ledger.finish()
+    TestReport { worker_lost: lost, ..ledger.finish() }
 }
 
 /// Starts a worker; its process and the pipe that its answer comes through. `None` when the system has no more of either.
@@ -126,6 +126,7 @@ fn work(test: &Test, settings: &Settings, globals: &Snapshot, until: f64, errand
     };
     with(|control| {
         control.histories.forget();
+        control.retries.enable(settings.retries && strategy.turns_races());
         control.strategy = strategy;
     });
     let allowed = Allowed { runs_max: errand.runs_max, until, share_at: began + settings.slice };

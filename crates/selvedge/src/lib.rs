@@ -68,11 +68,11 @@ type Place = ([u8; 120], usize);
 
 thread_local!(static PANICKED_AT: Cell<Place> = const { Cell::new(([0; 120], 0)) });
 
-/// Whether the caller is in a run.
-fn is_running() -> bool {
+/// Whether the caller, which panics, is in a run. A debugger that was asked for stops here.
+fn panics_in_run() -> bool {
     // SAFETY: the runtime's function of that name has that type.
     let running = |found| unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(found)() };
-    symbol(c"selvedge_is_running").is_some_and(|found| running(found) != 0)
+    symbol(c"selvedge_panicking").is_some_and(|found| running(found) != 0)
 }
 
 /// Notes where threads panic from now on. What a panic in a run prints otherwise is left out; the finding tells it.
@@ -90,7 +90,7 @@ fn note_panics() {
                 let _ = PANICKED_AT.try_with(|place| place.set((bytes, end.len())));
             }
             // In a run it is a part of what the run does: printing it, with all callers, would be thousands of steps in thousands of runs.
-            if !is_running() {
+            if !panics_in_run() {
                 other(info);
             }
         }));
@@ -101,14 +101,20 @@ fn note_panics() {
 fn save(name: &str, report: &str) {
     let Some(directory) = std::env::var_os("SELVEDGE_REPORT_DIRECTORY") else { return };
     let file: String = name.chars().map(|letter| if letter.is_alphanumeric() { letter } else { '-' }).collect();
-    // The same line may explore many times, in a loop or for several tests: no report may replace another.
+    // The same line may explore many times, in a loop or for several tests that run side by side: no report may replace another.
     let mut path = std::path::Path::new(&directory).join(format!("{file}.json"));
     let mut number = 1;
-    while path.exists() {
-        number += 1;
-        path.set_file_name(format!("{file}-{number}.json"));
-    }
-    if let Err(error) = std::fs::write(&path, report) {
+    let written = loop {
+        match std::fs::File::create_new(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                number += 1;
+                path.set_file_name(format!("{file}-{number}.json"));
+            }
+            Err(error) => break Err(error),
+            Ok(mut file) => break std::io::Write::write_all(&mut file, report.as_bytes()),
+        }
+    };
+    if let Err(error) = written {
         eprintln!("selvedge: the report could not be written to {}: {error}", path.display());
     }
 }

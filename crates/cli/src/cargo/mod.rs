@@ -2,6 +2,7 @@
 //!
 //! Cargo runs this with its own arguments and `selvedge` before them. Exit codes are those of `selvedge`.
 
+mod harness;
 mod reports;
 mod test;
 
@@ -26,7 +27,14 @@ struct Selvedge {
 #[derive(Subcommand)]
 enum Command {
     /// Runs `cargo test` so that selvedge::explore sees every schedule
-    Test(test::Flags),
+    Test(Box<test::Flags>),
+    /// What cargo runs in place of a test program
+    #[command(hide = true)]
+    Run {
+        /// The program and its arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
 }
 
 pub use test::rebuild;
@@ -38,7 +46,11 @@ pub fn main() -> ! {
     // From `--` on the words are for the test program; clap would take the `--` away.
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let harness = words.split_off(end);
-    let Flags::Selvedge(Selvedge { command: Command::Test(flags) }) = Flags::parse_from(words);
+    let Flags::Selvedge(Selvedge { command }) = Flags::parse_from(words);
+    let flags = match command {
+        Command::Test(flags) => *flags,
+        Command::Run { words } => std::process::exit(harness::run([words, harness].concat())),
+    };
     let exit = test::run(flags, harness, started).unwrap_or_else(|trouble| {
         eprintln!("{trouble}");
         crate::exit::Exit::Input

@@ -10,6 +10,7 @@ use selvedge_driver::{Host, Report, TestReport};
 use crate::exit::Exit;
 use crate::findings::{Build, CargoBuild, write};
 use crate::program::fingerprint;
+use crate::report::names::Names;
 use crate::report::tested::Tested;
 use crate::search::Asked;
 use crate::trouble::Trouble;
@@ -67,13 +68,13 @@ fn tested(mut report: TestReport, host: Option<&Host>, asked: &Asked, origin: &O
         build.ran_in.clone_from(&host.directory);
         build.function.clone_from(&host.function);
     }
+    let program = build.executable.to_string_lossy().into_owned();
     let mut paths = Vec::new();
     for finding in &mut report.findings {
         // A program that is gone, as those of documentation are, is one that no replay will recognise.
         finding.program = fingerprint(&build.executable, origin.runtime).unwrap_or_default();
-        paths.push(write(finding, &Build::Cargo(build.clone()), &asked.findings)?);
+        paths.push(write(finding, &Build::Cargo(build.clone()), &asked.findings, &mut Names::new(&program))?);
     }
-    let program = build.executable.to_string_lossy().into_owned();
     let settings = asked.search.clone();
     Ok(Tested { report, settings, interrupted: origin.interrupted, paths, program, function: build.function })
 }
@@ -116,6 +117,7 @@ mod tests {
             cargo: vec![],
             executable: nowhere(),
             ran_in: nowhere(),
+            harness: vec![],
             function: None,
         };
         let seen = read(&directory, &asked, &Origin { build: &build, runtime: Path::new(""), interrupted: false });

@@ -14,8 +14,9 @@ use std::time::Instant;
 
 use clap::Args;
 use selvedge_driver::rust::{RustError, TARGET, cargo_environment, prepare_sysroot};
-use selvedge_driver::{EXCHANGE_VARIABLE, REPORT_VARIABLE, SETTINGS_VARIABLE, Settings, Watch};
+use selvedge_driver::{EXCHANGE_VARIABLE, REPORT_VARIABLE, SETTINGS_VARIABLE, Settings, Watch, supported};
 
+use super::harness;
 use super::reports::{self, Origin};
 use crate::exit::Exit;
 use crate::findings::CargoBuild;
@@ -71,6 +72,8 @@ pub enum Trouble {
     NoRuntime(String),
     /// The loader cannot be told of a path with this character.
     Unloadable(PathBuf),
+    /// Cargo cannot be told of the path of this program.
+    Runner,
     /// There is no place for what is prepared once.
     NoCache,
     /// There is no instrumented standard library.
@@ -102,6 +105,9 @@ impl fmt::Display for Trouble {
                 path.display(),
                 library::VARIABLE
             ),
+            Trouble::Runner => {
+                f.write_str("cargo cannot start cargo-selvedge: expected a path to it without blanks and colons")
+            }
             Trouble::NoCache => write!(
                 f,
                 "there is no place for the instrumented standard library: expected {CACHE_VARIABLE}, XDG_CACHE_HOME or HOME"
@@ -127,20 +133,21 @@ impl fmt::Display for Trouble {
 struct Tools {
     runtime: PathBuf,
     sysroot: PathBuf,
+    /// This program, which runs the tests.
+    runner: PathBuf,
 }
 
 impl Tools {
     fn find() -> Result<Self, Trouble> {
-        if !supported(std::env::consts::ARCH, std::env::consts::OS) {
-            return Err(Trouble::Unsupported);
-        }
+        supported(std::env::consts::ARCH, std::env::consts::OS).map_err(|_| Trouble::Unsupported)?;
         let runtime = Places::from_environment().find().map_err(Trouble::NoRuntime)?;
         if !loadable(&runtime) {
             return Err(Trouble::Unloadable(runtime));
         }
+        let runner = std::env::current_exe().ok().filter(|path| loadable(path)).ok_or(Trouble::Runner)?;
         let cache = cache(|name| std::env::var_os(name)).ok_or(Trouble::NoCache)?;
         let sysroot = prepare_sysroot(&cache).map_err(Trouble::StandardLibrary)?;
-        Ok(Tools { runtime, sysroot })
+        Ok(Tools { runtime, sysroot, runner })
     }
 }
 
@@ -270,10 +277,6 @@ impl Interrupt {
     }
 }
 
-fn supported(architecture: &str, system: &str) -> bool {
-    (architecture, system) == ("x86_64", "linux")
-}
-
 fn is_target(word: &OsStr) -> bool {
     word == "--target" || word.to_string_lossy().starts_with("--target=")
 }
@@ -306,12 +309,16 @@ fn cache(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 fn environment(tools: &Tools, reports: &Path, settings: &Settings) -> Vec<(String, String)> {
     let mut environment = cargo_environment(&tools.runtime, Some(&tools.sysroot), reports);
     for (name, value) in &mut environment {
+        if name.ends_with("_RUNNER") {
+            *value = format!("{} selvedge run", tools.runner.display());
+        }
         if let Some(kind) = name.strip_prefix("CARGO_ENCODED_") {
             *value = with_flags(value, std::env::var(&name).ok(), std::env::var(kind).ok());
         }
     }
     let settings = serde_json::to_string(settings).unwrap_or_default();
     environment.push((SETTINGS_VARIABLE.into(), settings));
+    environment.push((harness::PRELOAD_VARIABLE.into(), tools.runtime.display().to_string()));
     environment
 }
 
@@ -355,6 +362,7 @@ impl Cargo {
             cargo: self.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
             executable: PathBuf::new(),
             ran_in: PathBuf::new(),
+            harness: harness::flags(&self.harness),
             function: None,
         }
     }
@@ -392,8 +400,6 @@ mod tests {
 
     #[test]
     fn only_one_platform_is_supported() {
-        assert!(supported("x86_64", "linux"));
-        assert!(!supported("aarch64", "linux") && !supported("x86_64", "macos"));
         let said = "error: tests can be controlled on x86_64-unknown-linux-gnu only";
         assert_eq!(Trouble::Unsupported.to_string(), said);
     }

@@ -8,11 +8,13 @@ use std::time::Instant;
 use clap::Args;
 use selvedge_history::certificate::{Certificate, Claim};
 use selvedge_history::check::{self, Answer, Unfit};
+use selvedge_history::counting::Unapproximated;
 use selvedge_history::format::Format;
 use selvedge_history::object::{Ambiguous, Kind, Misuse, Object, ObjectVisitor};
 use selvedge_history::quasi::CheckError;
 use selvedge_history::{Budget, Limit, Log, OpId, Value, Verdict};
 
+use super::counted::{self, Counting, Question};
 use super::quasi::{QuasiFlags, QuasiSettings};
 use super::{QuasiHistory, Unread, formats, objects, read, usage};
 use crate::exit::Exit;
@@ -57,6 +59,9 @@ pub struct Flags {
     html: Option<PathBuf>,
 
     #[command(flatten)]
+    counting: counted::Flags,
+
+    #[command(flatten)]
     quasi: QuasiFlags,
 
     #[command(flatten)]
@@ -77,6 +82,7 @@ fn initial(text: &str) -> Result<Value, String> {
 /// The flags as resolved.
 #[derive(Clone)]
 pub struct Settings {
+    counting: Option<Counting>,
     files: Vec<PathBuf>,
     object: Option<Kind>,
     format: Option<Format>,
@@ -100,11 +106,20 @@ impl Flags {
         if self.files.iter().filter(|path| source::is_stdin(path)).count() > 1 {
             return Err(usage("standard input can be read only once: give - at most once"));
         }
+        let written = self.certificate.is_some() || self.html.is_some();
+        let counting = self.counting.resolve();
+        if counting.is_some() && written {
+            return Err(usage("--approximate and --kernel write no certificate and no page"));
+        }
         let quasi = self.quasi.resolve()?;
         if quasi.is_some() && self.html.is_some() {
             return Err(usage("--html shows linearizability: leave it out with --quasi"));
         }
+        if quasi.is_some() && counting.is_some() {
+            return Err(usage("--approximate and --kernel are about linearizability: leave --quasi out"));
+        }
         Ok(Settings {
+            counting,
             quasi,
             files: self.files,
             object: self.object,
@@ -188,6 +203,12 @@ fn examine(settings: &Settings, path: &Path, budget: &Budget, progress: &Progres
         Err(Unread::Limit(limit)) => return cut(limit),
         Err(Unread::Trouble(trouble)) => return troubled(&trouble),
     };
+    if let Some(counting) = &settings.counting {
+        let initial = settings.initial.as_ref().or(log.initial.as_ref());
+        let (file, limits) = (&*file, &settings.limits);
+        let question = Question { file, format: format.name(), log: &log, counting, initial, limits, begun };
+        return count(settings, &question, budget, progress).unwrap_or_else(|trouble| troubled(&trouble));
+    }
     if let Some(quasi) = &settings.quasi {
         let examined = examine_quasi(settings, quasi, (&file, format.name(), begun), &log, budget, progress);
         return examined.unwrap_or_else(|trouble| troubled(&trouble));
@@ -215,6 +236,26 @@ fn examine(settings: &Settings, path: &Path, budget: &Budget, progress: &Progres
         entry.certificate = certificate(answer, initial, &log);
     }
     entry
+}
+
+/// Picks the object, or reads the kernel, and counts.
+fn count(settings: &Settings, question: &Question<'_>, budget: &Budget, progress: &Progress) -> Result<Entry, Trouble> {
+    let (file, log) = (question.file, question.log);
+    if let Some(formula) = question.counting.formula()? {
+        progress.checking("kernel", budget);
+        return question.by_kernel(&formula, budget).map_err(|unknown| {
+            let line = if unknown.at_return { log.return_line(unknown.op) } else { log.call_line(unknown.op) };
+            Trouble::new(file, &unknown)
+                .at(line, None)
+                .advise("`names METHOD: OTHER` in the kernel gives a method other names")
+        });
+    }
+    let kind = kind(settings, file, log)?;
+    progress.checking(kind.name(), budget);
+    question.by_object(kind, budget).map_err(|error| match error {
+        Unapproximated::Unfit(unfit) => misfit(file, log, kind, &unfit),
+        other => Trouble::new(file, other).advise("without --approximate the history is decided"),
+    })
 }
 
 /// Asks for quasi linearizability.

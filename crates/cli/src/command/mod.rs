@@ -4,8 +4,11 @@
 
 mod check;
 mod convert;
+mod counted;
+mod formula;
 mod generate;
 mod quasi;
+mod model;
 mod replay;
 mod test;
 mod verify;
@@ -35,12 +38,16 @@ pub enum Flags {
     Replay(replay::Flags),
     /// Decide whether recorded histories are linearizable
     Check(check::Flags),
+    /// Check the assertions of a model written in CSP#
+    Model(model::Flags),
     /// Check a certificate against its history, with code of its own
     Verify(verify::Flags),
     /// Write a history in another format
     Convert(convert::Flags),
     /// Make a history to try things on
     Generate(generate::Flags),
+    /// Derive the counting formula of a kernel
+    Formula(formula::Flags),
 }
 
 /// The commands as resolved.
@@ -48,9 +55,11 @@ pub enum Settings {
     Test(test::Settings),
     Replay(replay::Settings),
     Check(check::Settings),
+    Model(model::Settings),
     Verify(verify::Settings),
     Convert(convert::Settings),
     Generate(generate::Settings),
+    Formula(formula::Settings),
 }
 
 impl Flags {
@@ -60,9 +69,11 @@ impl Flags {
             Flags::Test(flags) => Settings::Test(flags.resolve(started)),
             Flags::Replay(flags) => Settings::Replay(flags.resolve(started)),
             Flags::Check(flags) => Settings::Check(flags.resolve(started)?),
+            Flags::Model(flags) => Settings::Model(flags.resolve(started)),
             Flags::Verify(flags) => Settings::Verify(flags.resolve(started)?),
             Flags::Convert(flags) => Settings::Convert(flags.resolve(started)),
             Flags::Generate(flags) => Settings::Generate(flags.resolve()?),
+            Flags::Formula(flags) => Settings::Formula(flags.resolve()),
         })
     }
 }
@@ -73,9 +84,11 @@ pub fn run(settings: Settings) -> Exit {
         Settings::Test(settings) => test::run(settings),
         Settings::Replay(settings) => replay::run(settings),
         Settings::Check(settings) => check::run(settings),
+        Settings::Model(settings) => model::run(settings),
         Settings::Verify(settings) => verify::run(settings),
         Settings::Convert(settings) => convert::run(settings),
         Settings::Generate(settings) => generate::run(&settings),
+        Settings::Formula(settings) => formula::run(&settings),
     }
 }
 

@@ -168,7 +168,8 @@ impl Subject {
             directory: build.ran_in.clone(),
             function: build.function.clone(),
         };
-        Ok(Subject::Rust { hosted: Hosted { host, runtime }, scratch, print })
+        let hosted = Hosted { host, flags: build.harness.clone(), runtime };
+        Ok(Subject::Rust { hosted, scratch, print })
     }
 
     fn fingerprint(&self) -> String {

@@ -21,6 +21,7 @@ use crate::limits::Limits;
 use crate::memory;
 use crate::program::{Built, Recipe};
 use crate::progress::{Phase, Progress};
+use crate::report::names::Names;
 use crate::report::print::Printer;
 use crate::report::tested::{Session, Tested};
 use crate::report::text::clean;
@@ -109,7 +110,9 @@ pub fn under_watch(
     work: impl FnOnce(&Budget, &Progress) -> Entry + Send + 'static,
 ) -> Exit {
     let progress = Arc::new(Progress::new(1));
-    progress.begin(1, name);
+    // There is room for one line: directories are left out.
+    let short: Vec<&str> = name.split(' ').map(|file| file.rsplit('/').next().unwrap_or(file)).collect();
+    progress.begin(1, &short.join(" "));
     let mut printer = Printer::new(json, 1);
     let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Entry>| {
         // The other end is gone only when the process is about to end.
@@ -253,11 +256,12 @@ fn run_test(
             (Err(error), _) => return Err(trouble(error.to_string())),
         }
     }
+    let program = built.program.path.to_string_lossy().into_owned();
     let mut paths = Vec::new();
     for finding in &mut report.findings {
         finding.program.clone_from(&built.fingerprint);
-        paths.push(write(finding, &Build::C(settings.recipe.clone()), &settings.asked.findings)?);
+        let (build, mut names) = (Build::C(settings.recipe.clone()), Names::new(&program));
+        paths.push(write(finding, &build, &settings.asked.findings, &mut names)?);
     }
-    let program = built.program.path.to_string_lossy().into_owned();
     Ok(Tested { report, settings: search, interrupted: interrupted(), paths, program, function: None })
 }

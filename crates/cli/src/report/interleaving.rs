@@ -122,11 +122,13 @@ fn reference_counts(finding: &Finding, names: &mut Names) -> HashSet<u64> {
     counts
 }
 
-/// Whether a step is only how the standard library makes threads and counts panics: it is in every run of every test.
+/// Whether a step is only how the standard library makes threads and counts panics, or is inside of a library without any lines: it is in every run
+/// of every test.
 fn is_machinery(step: &StepRecord, site: &Site, names: &mut Names) -> bool {
     let library = |name: String| ["std::", "core::", "alloc::"].iter().any(|start| name.starts_with(start));
     let of_library = site.call.is_some() && (site.threads || !site.is_own);
-    of_library || names.variable(step.object).is_some_and(library)
+    let inside = site.elsewhere && site.line.is_empty();
+    of_library || inside || names.variable(step.object).is_some_and(library)
 }
 
 /// A call into a library in words.

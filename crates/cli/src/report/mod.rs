@@ -4,8 +4,10 @@
 //! printing happens on the main thread ([`print`]).
 
 pub mod html;
+pub mod dot;
 pub mod interleaving;
 pub mod json;
+pub mod model;
 pub mod names;
 pub mod operation;
 pub mod print;

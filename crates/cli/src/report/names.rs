@@ -12,6 +12,8 @@ use super::text::clean;
 
 /// Where Linux puts a position-independent program on x86-64 when it does not choose at random.
 const BASE: u64 = 0x5555_5555_4000;
+/// The file of the runtime.
+const RUNTIME: &str = "libselvedge_runtime.so";
 /// Where the runtime's heap begins, and how far an address may be from there to be called one of it.
 const HEAP: u64 = 0x6000_0000_0000;
 const HEAP_SIZE: u64 = 1 << 36;
@@ -36,6 +38,8 @@ pub struct Site {
     pub is_own: bool,
     /// Whether a thread is being made, ended or waited for there.
     pub threads: bool,
+    /// Whether the step is made in another file than the program: a library that was not compiled here.
+    pub elsewhere: bool,
 }
 
 /// A line without directories.
@@ -64,6 +68,11 @@ fn is_of_threads(function: &str) -> bool {
 /// What a function is called in a report: `Mutex::lock` for `<std::sync::poison::mutex::Mutex<i32>>::lock`. `None` for what is no
 /// more than an access.
 fn call(function: &str) -> Option<String> {
+    // C++ names have their arguments.
+    let function = match function.find('(') {
+        Some(at) if at > 0 => &function[..at],
+        _ => function,
+    };
     let plain = without_generics(function);
     if let Some(dropped) = function.split_once("drop_in_place::<").or_else(|| function.split_once("drop_in_place<")) {
         let name = without_generics(dropped.1.trim_end_matches('>'));
@@ -195,7 +204,9 @@ impl Names {
         }
         let mut site = Site::default();
         let mut called = Vec::new();
-        for frame in std::iter::once(place).chain(callers()) {
+        site.elsewhere = place.module != self.program;
+        // The runtime is below and above everything, and nobody's concern.
+        for frame in std::iter::once(place).chain(callers()).filter(|frame| !frame.module.ends_with(RUNTIME)) {
             for line in self.lines.lines(frame) {
                 let shown = short(&line);
                 if !is_library(&line.file) {
@@ -282,7 +293,9 @@ mod tests {
         check("std::thread::functions::park", Some("thread::park"));
         check("<core::sync::atomic::AtomicU32>::load", None);
         check("core::sync::atomic::atomic_load", None);
-        check("std::condition_variable::wait", Some("condition_variable::wait"));
+        check("std::mutex::lock()", Some("mutex::lock"));
+        check("std::condition_variable::wait(std::unique_lock<std::mutex>&)", Some("condition_variable::wait"));
+        check("std::__atomic_base<int>::load(std::memory_order) const", None);
         check("<", None);
         check("", None);
         check("<<é>é<", Some("é"));

@@ -84,6 +84,8 @@ impl Tested {
             None
         } else if self.interrupted {
             Some("interrupted")
+        } else if report.worker_lost {
+            Some("worker")
         } else if report.runs >= settings.runs_max {
             Some("runs")
         } else {
@@ -129,7 +131,17 @@ impl Tested {
             (CoverageRecord::Replayed, _) => "one schedule, replayed".to_owned(),
             (CoverageRecord::Partial, _) => "partial: nothing is covered completely".to_owned(),
         };
-        format!("{covered} (strategy {})", name_of(settings.search))
+        format!("{covered}{} (strategy {})", self.left_out(), name_of(settings.search))
+    }
+
+    /// What the search did not look at because of loops that only try again.
+    fn left_out(&self) -> &'static str {
+        let reduced = matches!(self.settings.search, Search::Dpor | Search::Portfolio);
+        if reduced && self.settings.retries && self.report.blocked > 0 {
+            "; attempts that failed, left nothing behind and were only made again are left out"
+        } else {
+            ""
+        }
     }
 
     fn numbers(&self) -> String {
@@ -139,8 +151,12 @@ impl Tested {
             1 => "1 distinct history, ".to_owned(),
             histories => format!("{} distinct histories, ", count(histories)),
         };
+        let blocked = match report.blocked {
+            0 => String::new(),
+            blocked => format!("{} blocked, ", count(blocked)),
+        };
         format!(
-            "{}, {} redundant, {}, {histories}{:.3} cpu s",
+            "{}, {} redundant, {blocked}{}, {histories}{:.3} cpu s",
             counted(report.runs, "run"),
             count(report.redundant),
             counted(report.points, "point"),
@@ -182,6 +198,10 @@ impl Tested {
                 show_time(time)
             ),
             ("interrupted", _) => "interrupted".to_owned(),
+            ("worker", _) => {
+                "stopped because a worker process ended without an answer, for want of memory most likely: --jobs N allows fewer of them"
+                    .to_owned()
+            }
             _ => "stopped before the end".to_owned(),
         }
     }
@@ -346,6 +366,7 @@ struct TestDocument {
     depth: u32,
     seed: u64,
     steps_max: u64,
+    retries: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     runs_max: Option<u64>,
     runs: u64,
@@ -391,6 +412,7 @@ impl TestDocument {
             depth: settings.depth,
             seed: settings.seed,
             steps_max: settings.steps_max,
+            retries: settings.retries,
             runs_max: Some(settings.runs_max).filter(|&runs| runs != u64::MAX),
             runs: report.runs,
             redundant: report.redundant,

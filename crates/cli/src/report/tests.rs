@@ -40,7 +40,12 @@ fn log(events: &str) -> Log {
 }
 
 fn limits() -> Limits {
-    Limits { started: Instant::now(), time_max: Some(Duration::from_secs(60)), memory_max: 4 << 30 }
+    Limits {
+        started: Instant::now(),
+        time_max: Some(Duration::from_secs(60)),
+        memory_max: 4 << 30,
+        grace: crate::watch::GRACE,
+    }
 }
 
 fn entry(kind: Kind, log: &Log, verdict: Verdict<Vec<selvedge_history::evidence::Linearization>, Failure>) -> Entry {

@@ -1,5 +1,6 @@
 //! `cargo selvedge test`, on the example of its page.
 
+use crate::testing::timeless;
 use crate::*;
 
 /// The blocks of that language on the page, in order.
@@ -57,50 +58,67 @@ fn skipped(run: &Run) -> bool {
     lacks
 }
 
-/// The line of the report on what the test calls with that name explores.
+/// The part of the report on the search of that test: from its verdict to the empty line before the next.
 #[track_caller]
-fn line_of<'a>(run: &'a Run, test: &str) -> &'a str {
+fn part_of<'a>(run: &'a Run, test: &str) -> &'a str {
     let tests = blocks("rust").remove(1);
     let start = tests.find(&format!("fn {test}()")).expect("the test is on the page");
     let number = tests[..start].lines().count() + 2;
-    let place = format!("tests/counter.rs:{number}: ");
-    let mut lines = run.stdout.lines().filter(|line| line.contains(&place) && !line.starts_with("thread"));
-    lines.next().unwrap_or_else(|| panic!("{place}\n{}\n{}", run.stdout, run.stderr))
+    let heading = format!("  {test} (tests/counter.rs:{number}): ");
+    let at = run.stdout.find(&heading).unwrap_or_else(|| panic!("{heading}\n{}\n{}", run.stdout, run.stderr));
+    let from = run.stdout[..at].rfind('\n').map_or(0, |at| at + 1);
+    let rest = &run.stdout[from..];
+    let next =
+        ["\n\nPASS", "\n\nFAIL", "\n\nUNKNOWN", "\n\nRelative"].iter().filter_map(|label| rest.find(label)).min();
+    &rest[..next.unwrap_or(rest.len())]
+}
+
+/// The finding file that a part of the report names.
+#[track_caller]
+fn finding_in(part: &str) -> &str {
+    let (_, path) = part.split_once("replay: selvedge replay ").unwrap_or_else(|| panic!("{part}"));
+    path.lines().next().expect("a path").trim_matches('\'')
 }
 
 #[test]
 fn the_example_of_the_page() {
     let project = project("cargo-example");
+    let _ = std::fs::remove_dir_all(project.join("selvedge-findings"));
     let all = run(cargo_selvedge(&project, &["--time-max", "50s"]));
     if skipped(&all) {
         return;
     }
     let all = all.expect(1);
-    assert!(line_of(&all, "every_count_counts").starts_with("PASS  "), "{}", all.stdout);
-    let failed = line_of(&all, "a_count_is_lost");
-    assert!(failed.starts_with("FAIL  ") && failed.contains(": panic in run "), "{failed}");
-    assert!(failed.contains("an update is lost"), "{failed}");
+    assert!(part_of(&all, "every_count_counts").starts_with("PASS  "), "{}", all.stdout);
+    let failed = part_of(&all, "a_count_is_lost");
+    assert!(failed.starts_with("FAIL  ") && failed.contains("an update is lost, left: 1, right: 2"), "{failed}");
+    // The schedule, with the lines of the code under test, is on the page.
+    let page = std::fs::read_to_string(root().join("docs/testing-rust.md")).expect("the page");
+    for line in failed.lines().filter(|line| !line.contains(" cpu s") && !line.contains("replay:")) {
+        assert!(page.lines().any(|shown| shown == line), "not on the page: {line}\n{failed}");
+    }
     assert!(all.stdout.contains("test every_count_counts ... ok"), "{}", all.stdout);
     assert!(all.stdout.contains("test a_count_is_lost ... FAILED"), "{}", all.stdout);
+    replays(&project, finding_in(failed));
 
     // From elsewhere, with cargo's arguments and those of the test program.
     let manifest = project.join("Cargo.toml");
     let manifest = manifest.to_str().expect("a plain name");
     let dpor = ["--manifest-path", manifest, "--strategy", "dpor", "--test", "counter", "--", "every_count"];
     let one = run(cargo_selvedge(root(), &dpor)).expect(0);
-    let line = line_of(&one, "every_count_counts");
-    assert!(line.starts_with("PASS  ") && line.ends_with(", exhaustive"), "{line}");
+    let part = part_of(&one, "every_count_counts");
+    assert!(part.starts_with("PASS  ") && part.contains("  exhaustive: "), "{part}");
     assert!(!one.stdout.contains("a_count_is_lost"), "{}", one.stdout);
 
     // Optimisation at link time would need the bitcode that is not instrumented.
     let lto = std::fs::read_to_string(manifest).expect("the manifest") + "\n[profile.release]\nlto = true\n";
     std::fs::write(manifest, lto).expect("writable");
     let optimised = run(cargo_selvedge(&project, &["--release", "--test", "counter", "lost"])).expect(1);
-    assert!(line_of(&optimised, "a_count_is_lost").starts_with("FAIL  "), "{}", optimised.stdout);
+    assert!(part_of(&optimised, "a_count_is_lost").starts_with("FAIL  "), "{}", optimised.stdout);
 
     let cut = run(cargo_selvedge(&project, &["--runs", "1", "--test", "counter", "every_count"])).expect(3);
-    let line = line_of(&cut, "every_count_counts");
-    assert!(line.starts_with("UNKNOWN  ") && line.contains(": 1 run, "), "{line}");
+    let part = part_of(&cut, "every_count_counts");
+    assert!(part.starts_with("UNKNOWN  ") && part.contains("stopped after 1 run"), "{part}");
 
     let wrong = run(cargo_selvedge(&project, &["--frobnicate"])).expect(2);
     assert!(wrong.stderr.contains("--frobnicate"), "{}", wrong.stderr);
@@ -108,6 +126,103 @@ fn the_example_of_the_page() {
     let broken = run(cargo_selvedge(&project, &[])).expect(2);
     std::fs::remove_file(project.join("tests/broken.rs")).expect("writable");
     assert!(broken.stderr.contains("cannot find value `nothing`"), "{}", broken.stderr);
+}
+
+/// The finding replays as it is; when the code has changed, that is said instead.
+fn replays(project: &Path, finding: &str) {
+    let replay = |args: &[&str]| {
+        let mut replay = command(&[&["replay", finding], args].concat());
+        replay.current_dir(project).env("SELVEDGE_CACHE", scratch("cargo-cache")).env("CARGO_NET_OFFLINE", "true");
+        replay.env("CARGO_TARGET_DIR", scratch("cargo-target")).env_remove("RUSTFLAGS");
+        run(replay)
+    };
+    let again = replay(&["--json"]).expect(1).json();
+    assert_eq!((&again["same"], &again["findings"][0]["kind"]), (&true.into(), &"panic".into()), "{again}");
+    if Command::new("gdb").arg("--version").output().is_ok() {
+        let shown = replay(&["--break"]).expect(0).stdout;
+        assert!(shown.contains("SIGTRAP") && shown.contains("tests/counter.rs:11"), "{shown}");
+    } else {
+        eprintln!("SKIPPED: gdb is not installed, so nothing stopped in it");
+    }
+    let library = project.join("src/lib.rs");
+    let text = std::fs::read_to_string(&library).expect("the library");
+    std::fs::write(&library, text.replace("seen + 1", "seen + 1 + 0 * counter.load(SeqCst)")).expect("writable");
+    let other = replay(&[]).expect(2);
+    assert!(other.stderr.contains("the finding was made by another build"), "{}", other.stderr);
+    std::fs::write(&library, text).expect("writable");
+}
+
+#[test]
+fn the_document_has_what_is_promised() {
+    let project = project("cargo-document");
+    let run = run(cargo_selvedge(&project, &["--json", "--strategy", "bounded", "--test", "counter"]));
+    if skipped(&run) {
+        return;
+    }
+    let document = run.expect(1).json();
+    let alone = ["--json", "--strategy", "bounded", "--jobs", "1", "--test", "counter"];
+    let alone = self::run(cargo_selvedge(&project, &alone)).expect(1).json();
+    assert_eq!(timeless(&document), timeless(&alone), "the number of workers does not matter");
+    for (field, value) in
+        [("verdict", "fail"), ("criterion", "assertions"), ("strategy", "bounded"), ("compiler", "rustc")]
+    {
+        assert_eq!(document[field], value, "{field}");
+    }
+    assert_eq!(document["version"], env!("CARGO_PKG_VERSION"));
+    for field in ["seconds", "cpu_seconds", "runs", "redundant", "blocked", "points", "histories"] {
+        assert!(document[field].as_f64().is_some_and(|number| number >= 0.0), "{field}");
+    }
+    let found = &document["findings"][0];
+    assert_eq!(found["kind"], "panic");
+    assert!(found["message"].as_str().is_some_and(|message| message.contains("an update is lost")), "{found}");
+    let path = found["path"].as_str().expect("a path");
+    assert!(project.join(path).is_file(), "{path}");
+    let functions: Vec<&str> =
+        document["tests"].as_array().expect("tests").iter().filter_map(|test| test["function"].as_str()).collect();
+    assert_eq!(functions, ["every_count_counts", "a_count_is_lost"]);
+}
+
+#[test]
+fn an_interrupt_ends_the_search_with_what_is_known() {
+    use std::io::{BufRead, Read};
+    let project = project("cargo-interrupt");
+    let test = "#[test]\nfn endless() {\n    selvedge::explore(|| {\n        let x = std::sync::atomic::AtomicU32::new(0);\n        \
+                let add = || (0..40).for_each(|_| counter::increment(&x));\n        std::thread::scope(|scope| {\n            \
+                scope.spawn(add);\n            scope.spawn(add);\n        });\n    });\n}\n";
+    std::fs::write(project.join("tests/endless.rs"), test).expect("writable");
+    let endless = ["--strategy", "dfs", "--time-max", "none", "--test", "endless"];
+    let mut command = cargo_selvedge(&project, &endless);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+    let mut stdout = std::io::BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut text = String::new();
+    while !text.ends_with("running 1 test\n") && stdout.read_line(&mut text).expect("text") > 0 {}
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let kill = format!("kill -INT {}", child.id());
+    let _ = Command::new("sh").args(["-c", &kill]).status();
+    stdout.read_to_string(&mut text).expect("text");
+    let output = child.wait_with_output().expect("it ends");
+    let run = Run { stdout: text, ..Run::new(output) };
+    if skipped(&run) {
+        return;
+    }
+    let run = run.expect(3);
+    assert!(run.stdout.contains("\nUNKNOWN  endless (tests/endless.rs:3): "), "{}", run.stdout);
+    assert!(run.stdout.contains("\n  interrupted\n"), "{}", run.stdout);
+    assert!(!run.stdout.contains("\n  0 runs"), "what was done is counted: {}", run.stdout);
+}
+
+#[test]
+fn help_of_cargo_selvedge() {
+    for (name, words) in
+        [("cargo_selvedge", vec!["selvedge", "--help"]), ("cargo_selvedge_test", vec!["selvedge", "test", "--help"])]
+    {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-selvedge"));
+        let help = Run::new(command.args(words).env("COLUMNS", "80").output().expect("the binary runs")).expect(0);
+        for line in help.stdout.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        insta::assert_snapshot!(name, help.stdout);
+    }
 }
 
 #[test]
@@ -138,15 +253,20 @@ fn what_is_missing_is_told() {
     assert!(usage.stderr.contains("portfolio"), "{}", usage.stderr);
 }
 
-/// A toolchain whose standard library is an archive without any object.
+/// What is said with a toolchain that has only the given files in the directory of its libraries.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-#[test]
-fn a_toolchain_without_bitcode_is_told() {
+fn with_toolchain(name: &str, files: Option<&[(&str, &str)]>) -> String {
     use std::os::unix::fs::PermissionsExt;
-    let toolchain = scratch("cargo-toolchain");
-    let libraries = toolchain.join("lib/rustlib/x86_64-unknown-linux-gnu/lib");
-    std::fs::create_dir_all(&libraries).expect("writable");
-    std::fs::write(libraries.join("libstd-0.rlib"), "!<arch>\n").expect("writable");
+    let toolchain = scratch(name);
+    let _ = std::fs::remove_dir_all(&toolchain);
+    std::fs::create_dir_all(&toolchain).expect("writable");
+    if let Some(files) = files {
+        let libraries = toolchain.join("lib/rustlib/x86_64-unknown-linux-gnu/lib");
+        std::fs::create_dir_all(&libraries).expect("writable");
+        for (file, text) in files {
+            std::fs::write(libraries.join(file), text).expect("writable");
+        }
+    }
     let rustc = toolchain.join("rustc");
     let path = toolchain.display();
     let script = format!("#!/bin/sh\ncase $1 in -vV) echo commit-hash: none;; *) echo '{path}';; esac\n");
@@ -157,8 +277,37 @@ fn a_toolchain_without_bitcode_is_told() {
     let mut command = cargo_selvedge(root(), &[]);
     command.env("PATH", paths.expect("plain names")).env("SELVEDGE_CACHE", toolchain.join("cache"));
     let run = run(command).expect(2);
-    let said = "error: the standard library cannot be instrumented: the Rust toolchain lacks the bitcode of `std`\n";
-    assert!(run.stderr.starts_with(said), "{}", run.stderr);
     let left = std::fs::read_dir(toolchain.join("cache")).map_or(0, |entries| entries.count());
     assert_eq!(left, 0, "nothing half-made is left behind");
+    run.stderr
+}
+
+/// A toolchain for another target; one without the standard library; one whose standard library is an archive without any object.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[test]
+fn what_the_toolchain_lacks_is_told() {
+    let empty = [("libstd-0.rlib", "!<arch>\n")];
+    for (number, (files, lacks)) in [
+        (None, "the standard library for x86_64-unknown-linux-gnu"),
+        (Some(&[][..]), "the crate `std` for x86_64-unknown-linux-gnu"),
+        (Some(&empty[..]), "the bitcode of `std`"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let said = with_toolchain(&format!("cargo-toolchain-{number}"), files);
+        let expected = format!(
+            "error: the standard library cannot be instrumented: the Rust toolchain lacks {lacks}\n  the toolchains that"
+        );
+        assert!(said.starts_with(&expected), "{said}");
+    }
+}
+
+#[test]
+fn without_a_compiler_what_is_missing_is_told() {
+    let mut command = cargo_selvedge(root(), &[]);
+    command.env("PATH", "/nowhere").env("SELVEDGE_CACHE", scratch("cargo-no-rustc"));
+    let run = run(command).expect(2);
+    let is_told = run.stderr.contains("`rustc` failed: ") || run.stderr.contains("tests can be controlled on");
+    assert!(is_told, "{}", run.stderr);
 }

@@ -84,7 +84,7 @@ fn a_portfolio_that_runs_out_of_time_passes_with_its_bound() {
     let run = test("portfolio", &[&endless("portfolio.c"), "--time-max", "5s"]).expect(0);
     let words: String = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     let covered = "PASS endless: no violation in what was covered bounded: every schedule with at most 2 preemptions, and no more \
-                   than that (strategy portfolio) stopped by the time limit, 5 s for all tests together";
+                   than that (strategy portfolio) stopped by the time limit, 5 s for each test";
     assert!(words.contains(covered), "{}", run.stdout);
 }
 
@@ -162,6 +162,12 @@ fn a_failed_assertion_has_its_interleaving() {
     assert_eq!(reads.count(), 2, "{}", run.stdout);
     assert!(run.stdout.contains("✗ assertion fails"), "{}", run.stdout);
     assert!(run.stdout.contains(&format!("replay: selvedge replay {}", finding_of("assertion"))), "{}", run.stdout);
+    // The file has the lines too, one for each step.
+    let text = std::fs::read_to_string(finding_of("assertion")).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let (steps, lines) = (document["steps"].as_array().unwrap(), document["lines"].as_array().unwrap());
+    assert_eq!(steps.len(), lines.len());
+    assert!(lines.iter().any(|line| line == "lost_update.c:13"), "{lines:?}");
 }
 
 #[test]
@@ -299,6 +305,10 @@ fn what_cannot_be_tested_is_told() {
     let rust = file("test.rs", b"fn main() {}\n");
     for (args, says) in [
         (vec![FAILING, "--cc", "no-such-compiler"], "the compiler `no-such-compiler` could not be started"),
+        (
+            vec!["corpus/programs/crash/exception.cc", "--cc", "no-such-gcc"],
+            "the compiler `no-such-g++` could not be started",
+        ),
         (vec![without.as_str()], "expected a test, found neither SELVEDGE_TEST nor main"),
         (vec![rust.as_str()], "says neither C nor C++"),
         (vec!["no/such.c"], "error: no/such.c: no such file"),
@@ -353,6 +363,149 @@ fn a_program_with_a_main_is_tested_through_it() {
     let path = file("main.c", b"int main(void) { return 3; }\n");
     let run = test("main", &[&path]).expect(1);
     assert!(run.stdout.contains("main returned 3"), "{}", run.stdout);
+}
+
+/// What of a document does not depend on the clock, and not on where findings are written.
+pub fn timeless(document: &serde_json::Value) -> serde_json::Value {
+    let mut document = document.clone();
+    fn forget(value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::Object(fields) => {
+                fields.retain(|name, _| !["seconds", "cpu_seconds", "path"].contains(&name.as_str()));
+                fields.values_mut().for_each(forget);
+            }
+            serde_json::Value::Array(values) => values.iter_mut().for_each(forget),
+            _ => {}
+        }
+    }
+    forget(&mut document);
+    document
+}
+
+/// Of the runtime's tests this looks at the whole corpus, in the finest parts; here at searches that are long enough to be shared.
+#[test]
+fn the_number_of_workers_does_not_matter() {
+    let michael_scott = "crates/runtime/tests/programs/michael_scott.c";
+    for (number, args) in [
+        vec![michael_scott, "--strategy", "bounded", "--preemptions", "5"],
+        vec![michael_scott, "--strategy", "dfs", "--runs", "60000"],
+        vec![PASSING, "--strategy", "pct", "--runs", "80000"],
+        vec![FAILING],
+        vec!["crates/runtime/tests/programs/operations.c", "--strategy", "dpor"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let run = |jobs: &str| {
+            let args = [&args[..], &["--json", "--time-max", "none", "--jobs", jobs]].concat();
+            let run = test(&format!("jobs-{number}"), &args);
+            (run.code, timeless(&run.json()))
+        };
+        let alone = run("1");
+        assert!(alone.1["runs"].as_u64().is_some_and(|runs| runs > 0), "{}", alone.1);
+        for jobs in ["2", "4"] {
+            assert_eq!(run(jobs), alone, "{args:?} with {jobs} workers");
+        }
+    }
+}
+
+#[test]
+fn what_was_done_before_an_interrupt_is_counted() {
+    use std::os::unix::process::CommandExt;
+    let path = endless("counted.c");
+    for jobs in ["1", "2"] {
+        let mut command =
+            command(&["test", &path, "--strategy", "dfs", "--time-max", "none", "--json", "--jobs", jobs]);
+        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_secs(3));
+        let kill = format!("kill -INT {}", child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        let document = Run::new(child.wait_with_output().unwrap()).expect(3).json();
+        let endless = &document["tests"][1];
+        assert_eq!(endless["limit"], "interrupted", "{document}");
+        assert!(endless["runs"].as_u64().is_some_and(|runs| runs > 100), "{document}");
+        assert_eq!(endless["coverage"], "partial");
+    }
+}
+
+#[test]
+fn flags_for_the_linker_reach_it() {
+    let library = file("twice.c", b"int twice(int x) { return 2 * x; }\n");
+    let object = scratch("twice.o");
+    let archive = scratch("libtwice.a");
+    let run = |program: &str, args: &[&str]| assert!(Command::new(program).args(args).status().unwrap().success());
+    let (object, archive) = (object.to_str().unwrap(), archive.to_str().unwrap());
+    run("gcc", &["-c", &library, "-o", object]);
+    let _ = std::fs::remove_file(archive);
+    run("ar", &["rc", archive, object]);
+    let source =
+        b"#include <assert.h>\n#include <math.h>\n#include <selvedge.h>\nint twice(int);\nvolatile double x = 0.5;\n\
+                   SELVEDGE_TEST(t) { assert(twice(4) == 8); assert(cos(x) < 1); }\n";
+    let source = file("linked.c", source);
+    let directory = format!("-L{}/cli", env!("CARGO_TARGET_TMPDIR"));
+    test("link-object", &[&source, "--", object, "-lm"]).expect(0);
+    test("link-archive", &[&source, "--", archive, "-lm"]).expect(0);
+    test("link-library", &[&source, "--", &directory, "-ltwice", "-lm"]).expect(0);
+    let run = test("link-nothing", &[&source, "--", "-lm"]).expect(2);
+    assert!(run.stderr.contains("twice"), "what the linker says is shown: {}", run.stderr);
+    let run = test("link-missing", &[&source, "--", "-lno_such_library"]).expect(2);
+    assert!(run.stderr.contains("no_such_library"), "{}", run.stderr);
+}
+
+#[test]
+fn retries_can_be_searched_too() {
+    let runs = |args: &[&str]| -> u64 {
+        let args = [&["crates/runtime/tests/programs/treiber.c", "--strategy", "dpor", "--json"], args].concat();
+        test("retries", &args).expect(0).json()["runs"].as_u64().unwrap()
+    };
+    assert!(runs(&[]) < runs(&["--no-retries"]));
+}
+
+/// Stops where the finding fails, in gdb; without it what to do is told.
+#[test]
+fn a_replay_stops_in_a_debugger() {
+    test("break", &[FAILING]).expect(1);
+    let finding = finding_of("break");
+    let none = command(&["replay", &finding, "--break"]).env("PATH", "/nowhere").output().unwrap();
+    let none = Run::new(none).expect(2);
+    assert!(none.stderr.contains("there is no debugger: expected gdb or lldb on the PATH"), "{}", none.stderr);
+    assert!(none.stderr.contains("apt-get install gdb") && none.stderr.contains("--debugger none"), "{}", none.stderr);
+    let run = selvedge(&["replay", &finding, "--break", "--debugger", "no-such-debugger"]).expect(2);
+    assert!(run.stderr.contains("there is no debugger `no-such-debugger`"), "{}", run.stderr);
+    selvedge(&["replay", &finding, "--debugger", "gdb"]).expect(2);
+    if Command::new("gdb").arg("--version").output().is_err() {
+        eprintln!("SKIPPED: gdb is not installed, so nothing stopped in it");
+        return;
+    }
+    let stack = |finding: &str| {
+        let output = command(&["replay", finding, "--break"]).stdin(Stdio::null()).output().unwrap();
+        let run = Run::new(output);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        run.stdout
+    };
+    let shown = stack(&finding);
+    assert!(shown.contains("SIGTRAP") && shown.contains("lost_update.c:27"), "{shown}");
+    test("break-deadlock", &["corpus/programs/deadlock/two_locks.c"]).expect(1);
+    let shown = stack(&finding_of("break-deadlock"));
+    assert!(shown.contains("SIGTRAP") && shown.contains("two_locks.c:"), "{shown}");
+}
+
+/// By hand: the program waits at the failing step and says its process.
+#[test]
+fn a_replay_waits_for_a_debugger() {
+    test("wait", &[FAILING]).expect(1);
+    let mut command = command(&["replay", &finding_of("wait"), "--break", "--debugger", "none"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    let mut stderr = std::io::BufReader::new(child.stderr.take().unwrap());
+    std::io::BufRead::read_line(&mut stderr, &mut line).unwrap();
+    let process = line.trim().rsplit(' ').next().unwrap_or_default().to_owned();
+    assert!(line.starts_with("selvedge: stopped at the failing step, process "), "{line}");
+    assert!(process.parse::<u32>().is_ok() && line.contains("gdb -p"), "{line}");
+    assert!(child.try_wait().unwrap().is_none(), "it waits");
+    assert!(Command::new("sh").args(["-c", &format!("kill -KILL {process}")]).status().unwrap().success());
+    assert!(child.wait().unwrap().success());
 }
 
 #[test]

@@ -21,7 +21,14 @@ pub struct Random {
 impl Random {
     /// Runs `first` to `first + count` of that seed.
     pub fn new(seed: u64, first: u64, count: u64) -> Self {
-        Random { seed, next: first, end: first.saturating_add(count), done: 0, under_way: false, rng: Rng::for_run(seed, first) }
+        Random {
+            seed,
+            next: first,
+            end: first.saturating_add(count),
+            done: 0,
+            under_way: false,
+            rng: Rng::for_run(seed, first),
+        }
     }
 }
 

@@ -3,5 +3,6 @@
 mod brute;
 mod known;
 mod machine;
+mod parts;
 mod random_programs;
 mod strategies;

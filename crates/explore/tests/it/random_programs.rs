@@ -1,9 +1,11 @@
 //! Thousands of random programs: the reduction makes one run for each class, and misses none.
 
-use selvedge_explore::Rng;
+use std::collections::BTreeSet;
 
-use crate::brute::compare;
-use crate::machine::{Addr, Op, Program, Val};
+use selvedge_explore::{Coverage, Dpor, Rng};
+
+use crate::brute::{Seen, compare, see};
+use crate::machine::{Addr, Op, Outcome, Program, Val};
 
 struct Maker {
     rng: Rng,
@@ -215,4 +217,82 @@ fn picks() {
         redundant_allowed += u64::from(compare(&program, 3_000, false));
     }
     assert!(redundant_allowed > 1000);
+}
+
+/// A thread that tries until it succeeds: as it is written, and with waiting in place of each failure that only leads back.
+fn trying(maker: &mut Maker, operations: usize) -> [Vec<Op>; 2] {
+    let mut both = [Vec::new(), Vec::new()];
+    for _ in 0..operations {
+        let (one, other) = (Addr::Var(maker.below(2)), Addr::Var(maker.below(2)));
+        let (collects, checks, second) = (maker.below(2) == 0, maker.below(3) == 0, maker.below(3) == 0);
+        let empty = (maker.below(3) == 0).then(|| maker.below(2));
+        let new = if maker.below(3) == 0 { Val::R(1) } else { Val::C(1 + maker.below(3) as i64) };
+        for (waits, ops) in both.iter_mut().enumerate() {
+            let waits = waits == 1;
+            ops.extend([Op::Call, Op::Set(1, Val::C(0))]);
+            let start = ops.len();
+            ops.push(Op::Load(0, one));
+            if collects {
+                ops.push(Op::Load(1, other));
+            }
+            let end = start + 9 + usize::from(collects);
+            // Gives up when there is nothing, on one of the two values.
+            ops.push(empty.map_or(Op::Set(4, Val::C(0)), |register| Op::IfZero(register, end)));
+            let after = ops.len() + 3;
+            match (checks, waits) {
+                (true, false) => ops.extend([Op::Load(2, one), Op::Equal(2, 0, after), Op::Jump(start)]),
+                (true, true) => ops.extend([Op::LoadOrWait(one, Val::R(0)), Op::Jump(after), Op::Jump(after)]),
+                _ => ops.extend([Op::Jump(after); 3]),
+            }
+            let (cell, expected) = if second && collects { (other, Val::R(1)) } else { (one, Val::R(0)) };
+            match waits {
+                false => ops.extend([Op::Cas(3, cell, expected, new), Op::IfZero(3, start)]),
+                true => ops.extend([Op::CasOrWait(cell, expected, new), Op::Set(3, Val::C(1))]),
+            }
+            ops.extend([Op::Set(4, Val::C(0)); 2]);
+            assert_eq!(ops.len(), end);
+            ops.extend([Op::Set(2, Val::C(0)), Op::Set(3, Val::C(0)), Op::Return(Val::R(0))]);
+        }
+    }
+    both
+}
+
+/// An attempt that fails and leaves nothing behind is one that began later: with waiting in its place every outcome is still there.
+#[test]
+fn loops_that_only_try_again() {
+    let (mut compared, mut fewer) = (0, 0);
+    for number in 0..4000 {
+        let mut maker = Maker { rng: Rng::for_run(13, number) };
+        let mut programs = [Vec::new(), Vec::new()];
+        let threads = 2 + usize::from(maker.below(3) == 0);
+        for thread in 0..threads {
+            let operations = if threads == 2 { 1 + maker.below(2) } else { 1 };
+            let both = if thread == 0 || maker.below(3) > 0 {
+                trying(&mut maker, operations)
+            } else {
+                let ops = maker.memory_thread(operations + 1, 2);
+                [ops.clone(), ops]
+            };
+            programs.iter_mut().zip(both).for_each(|(program, ops)| program.push(ops));
+        }
+        let [mut plain, mut waiting] = programs.map(|threads| Program::new(threads, 2));
+        let memory: Vec<i64> = (0..2).map(|_| maker.below(3) as i64).collect();
+        (plain.memory, waiting.memory) = (memory.clone(), memory);
+        let all = see(&plain, &mut Dpor::new(), 20_000);
+        let some = see(&waiting, &mut Dpor::new(), 20_000);
+        if all.coverage.is_none() {
+            continue;
+        }
+        assert_eq!((some.coverage, some.redundant), (Some(Coverage::Exhaustive), 0), "{waiting:?}");
+        let complete = |seen: &Seen| -> BTreeSet<Outcome> {
+            seen.outcomes.iter().filter(|outcome| !outcome.stuck && !outcome.truncated).cloned().collect()
+        };
+        assert!(complete(&all) == complete(&some), "{plain:?}\n{waiting:?}");
+        compared += 1;
+        fewer += u64::from(some.runs < all.runs);
+        if number % 8 == 0 {
+            compare(&waiting, 3_000, true);
+        }
+    }
+    assert!(compared > 3000 && fewer > 1000, "{compared} {fewer}");
 }

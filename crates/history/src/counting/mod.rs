@@ -9,12 +9,16 @@
 //! |---|---|---|
 //! | [`IntervalOrder`] | pasts, length, canonical representation, A_k | 6.1, 6.2 |
 //! | [`Representation`], [`Counting`] | counters by label and interval; algorithm 1 | 6.1, 6.2 |
+//! | [`logic`] | formulas about counters, and those of the built-in objects | 6.1, 7 |
 //! | [`kernel`] | formulas derived from a grammar of serial executions, and their decision | 8 |
+//! | [`approximate`] | a recorded history against the formulas of its object | |
 //!
 //! Invariant: a violation reported is one that linearizability has too, pending operations and repeated values included.
 
+mod approximate;
 pub mod kernel;
 mod label;
+pub mod logic;
 mod order;
 mod parts;
 mod representation;
@@ -22,6 +26,7 @@ mod solver;
 mod text;
 mod triangle;
 
+pub use approximate::{Approximation, CountingViolation, Unapproximated, approximate};
 pub use label::Label;
 pub use order::IntervalOrder;
 pub use parts::Prefixes;

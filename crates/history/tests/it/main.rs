@@ -12,6 +12,7 @@
 mod agree;
 mod brute;
 mod cases;
+mod counting;
 mod models;
 mod notation;
 mod random;

@@ -128,6 +128,9 @@ impl fmt::Display for Diagnostic {
 
 impl std::error::Error for Diagnostic {}
 
+/// Up to here columns are counted in characters.
+const COLUMN_MAX: usize = 2000;
+
 /// Where lines begin, to turn offsets into lines and columns.
 pub(crate) struct Places<'a> {
     text: &'a str,
@@ -144,7 +147,9 @@ impl<'a> Places<'a> {
         let line = self.lines.partition_point(|&start| start <= offset) - 1;
         let start = self.lines[line] as usize;
         let before = self.text.get(start..offset as usize).unwrap_or("");
-        (line as u32 + 1, before.chars().count() as u32 + 1)
+        // Columns are characters; far out on a long line bytes must do, or long lines would take quadratic time.
+        let column = if before.len() < COLUMN_MAX { before.chars().count() } else { before.len() };
+        (line as u32 + 1, column as u32 + 1)
     }
 }
 

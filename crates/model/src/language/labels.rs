@@ -22,13 +22,21 @@ pub(crate) const TRUE: i32 = i32::MIN + 1;
 
 /// For how many values each the table has room, by the number of values.
 const ROOM: [i32; 4] = [1, 64, 32, 16];
+/// So many names have tables.
+const TABLES_MAX: usize = 1000;
 /// Numbers 0 and 1 are the silent step and termination.
 const FIRST: u32 = 2;
 
 #[derive(Default)]
 pub(crate) struct Labels {
-    names: RwLock<Vec<Family>>,
+    names: RwLock<Names>,
     known: RwLock<Known>,
+}
+
+#[derive(Default)]
+struct Names {
+    families: Vec<Family>,
+    by_name: HashMap<(String, &'static str), NameId, FixedState>,
 }
 
 struct Family {
@@ -68,11 +76,14 @@ impl Labels {
     pub fn name(&self, name: &str, joint: Joint) -> NameId {
         let mut names = self.names.write().expect("nobody panics with it");
         let joint = joint.text();
-        if let Some(at) = names.iter().position(|family| family.name == name && family.joint == joint) {
-            return NameId(at as u32);
+        if let Some(&id) = names.by_name.get(&(name.to_owned(), joint)) {
+            return id;
         }
-        names.push(Family { name: name.to_owned(), joint, small: std::array::from_fn(|_| Box::default()) });
-        NameId(names.len() as u32 - 1)
+        let id = NameId(names.families.len() as u32);
+        let family = Family { name: name.to_owned(), joint, small: std::array::from_fn(|_| Box::default()) };
+        names.families.push(family);
+        names.by_name.insert((name.to_owned(), joint), id);
+        id
     }
 }
 
@@ -80,7 +91,7 @@ impl Labels {
     /// Whether some label has the name.
     pub fn has(&self, name: &str, joint: Joint) -> bool {
         let names = self.names.read().expect("nobody panics with it");
-        names.iter().any(|family| family.name == name && family.joint == joint.text())
+        names.by_name.contains_key(&(name.to_owned(), joint.text()))
     }
 }
 
@@ -93,8 +104,10 @@ pub(crate) struct Frozen {
 impl Labels {
     /// Ends the adding of names.
     pub fn freeze(self) -> Frozen {
-        let mut families = self.names.into_inner().expect("nobody panics with it");
-        for family in &mut families {
+        let mut families = self.names.into_inner().expect("nobody panics with it").families;
+        // The tables pay where labels are few; a text with very many names does without.
+        let tables = families.len() <= TABLES_MAX;
+        for family in families.iter_mut().filter(|_| tables) {
             for (values, table) in family.small.iter_mut().enumerate() {
                 let size = (ROOM[values] as usize).pow(values as u32);
                 *table = (0..size).map(|_| AtomicU32::new(0)).collect();
@@ -126,7 +139,7 @@ impl Frozen {
             }
             at = at * room + value;
         }
-        Some(&self.families[name.0 as usize].small[values.len()][at as usize])
+        self.families[name.0 as usize].small[values.len()].get(at as usize)
     }
 
     fn number(&self, name: NameId, values: &[i32]) -> u32 {

@@ -13,7 +13,7 @@ use crate::system::{Action, Fault, Label, TransitionSystem};
 pub enum SegmentedBug {
     /// None.
     None,
-    /// A removal that finds the queue empty may move the head on to the next segment (`Queue buggy1`).
+    /// A removal that finds the queue empty may move on to the next segment, without looking again (`Queue buggy1`).
     EmptyMovesHead,
     /// A removal may take an element of the segment after the head's (`Queue buggy2`).
     WrongSegment,
@@ -52,7 +52,8 @@ mod place {
     pub const READ_HEAD: u8 = 7;
     pub const FIND_TAKEN: u8 = 8;
     pub const TAKE_OUT: u8 = 9;
-    pub const RETURN_VALUE: u8 = 10;
+    pub const MOVE_ON: u8 = 10;
+    pub const RETURN_VALUE: u8 = 11;
 }
 
 /// What a thread holds: where it is, a segment, a slot, a value.
@@ -131,7 +132,9 @@ impl SegmentedQueue {
             place::FILL => again,
             // ADD_SEGMENT
             _ if tail != is.segment => again,
-            _ if tail as usize + 1 >= self.segments => Thread { place: place::RETURN_FULL, segment: 0, slot: 0, value: 0 },
+            _ if tail as usize + 1 >= self.segments => {
+                Thread { place: place::RETURN_FULL, segment: 0, slot: 0, value: 0 }
+            }
             _ => {
                 let fresh = (tail as usize + 1) % self.ring();
                 next.bytes[fresh * self.slots..(fresh + 1) * self.slots].fill(0);
@@ -169,7 +172,7 @@ impl SegmentedQueue {
                 let used_up = head.iter().all(|&value| value == TAKEN);
                 if !some && tail == 0 {
                     if self.bug == SegmentedBug::EmptyMovesHead {
-                        step(state, empty, true);
+                        step(state, Thread { place: place::MOVE_ON, ..again }, false);
                     }
                     step(state, empty, false);
                 } else if !some {
@@ -180,6 +183,14 @@ impl SegmentedQueue {
                         step(state, Thread { place: place::TAKE_OUT, segment: 1, slot: slot as u8, value }, false);
                     }
                 }
+            }
+            place::MOVE_ON => {
+                let mut next = *state;
+                if tail == 0 {
+                    next.bytes[self.tail_at()] = 1;
+                    next.bytes[self.slots..2 * self.slots].fill(0);
+                }
+                step(&next, empty, true);
             }
             // TAKE_OUT
             _ => {
@@ -245,7 +256,7 @@ impl TransitionSystem for SegmentedQueue {
                     self.step_put(state, thread, is, &mut next);
                     out.push((Action { label: Label::TAU, actor: thread as u32 }, next));
                 }
-                place::READ_HEAD..=place::TAKE_OUT => self.step_take(state, thread, is, out),
+                place::READ_HEAD..=place::MOVE_ON => self.step_take(state, thread, is, out),
                 _ => self.step_outside(state, thread, is, out),
             }
         }

@@ -97,7 +97,6 @@ impl<I: Implementation, T: SequentialObject> Pairs<'_, I, T> {
             let fresh = self.fresh(&unpacked, at.1, &mut Vec::new());
             names.values.insert(fresh, names.next);
             system.offer(&mut here, names.next);
-            names.next += 1;
         }
         let raw = std::mem::take(&mut scratch.next);
         let mut taken = Vec::new();
@@ -122,6 +121,9 @@ impl<I: Implementation, T: SequentialObject> Pairs<'_, I, T> {
                 packed == wanted && system.event(taken.label) == event && taken.actor == actor
             };
             if let Some((taken, next)) = taken.iter().find(fits) {
+                let mut used = false;
+                system.values(next, &mut |value| used |= value == names.next);
+                names.next += Value::from(used);
                 let order = self.sets.order_of(after, &scratch.canonical.order);
                 let renamed = names.after(&order, &scratch.canonical.threads);
                 let after = if self.renames() { renamed } else { Names { values: names.values.clone(), ..renamed } };

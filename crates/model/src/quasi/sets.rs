@@ -51,8 +51,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<'a, T: SequentialObject> Sets<'a, T> {
     pub(crate) fn new(rules: Rules<'a, T>, patience: bool) -> Self {
-        let known =
-            Known { numbers: Map::default(), moves: Map::default(), renamed: Map::default(), bytes: 0 };
+        let known = Known { numbers: Map::default(), moves: Map::default(), renamed: Map::default(), bytes: 0 };
         Sets { rules, patience, sets: RwLock::new(Vec::new()), known: Mutex::new(known) }
     }
 

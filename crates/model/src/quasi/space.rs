@@ -88,7 +88,8 @@ impl<'a, I: Implementation, T: SequentialObject> Pairs<'a, I, T> {
     pub(crate) fn fresh(&self, state: &I::State, set: u32, values: &mut Vec<Value>) -> Value {
         values.clear();
         self.implementation.values(state, &mut |value| values.push(value));
-        self.sets.with_values(set, |more| (1..).find(|value| !values.contains(value) && !more.contains(value)))
+        self.sets
+            .with_values(set, |more| (1..).find(|value| !values.contains(value) && !more.contains(value)))
             .unwrap_or(Value::MAX)
     }
 
@@ -185,11 +186,8 @@ impl<'a, I: Implementation, T: SequentialObject> Pairs<'a, I, T> {
         }
         let order: Box<[Value]> = order.as_slice().into();
         let threads: Box<[u32]> = threads.as_slice().into();
-        let renamed = if self.renames {
-            self.sets.renamed(set, &order, &threads)
-        } else {
-            self.sets.exchanged(set, &threads)
-        };
+        let renamed =
+            if self.renames { self.sets.renamed(set, &order, &threads) } else { self.sets.exchanged(set, &threads) };
         known.push(Renamed { order, threads, set: renamed });
         renamed
     }
@@ -296,13 +294,7 @@ impl<I: Implementation, T: SequentialObject> Space for Pairs<'_, I, T> {
         Ok(())
     }
 
-    fn expand(
-        &self,
-        scratch: &mut Self::Scratch,
-        state: &[u8],
-        set: u32,
-        out: &mut Steps<Wrong>,
-    ) -> Result<(), Fault> {
+    fn expand(&self, scratch: &mut Self::Scratch, state: &[u8], set: u32, out: &mut Steps<Wrong>) -> Result<(), Fault> {
         let unpacked = self.raw_steps(scratch, state, set)?;
         scratch.alone.clear();
         if self.reductions.partial_order {

@@ -60,15 +60,14 @@ const LOOK_MAX: usize = 200_000;
 
 impl<'a, T: SequentialObject> Rules<'a, T> {
     pub(crate) fn new(object: &'a T, criterion: &'a Criterion) -> Self {
-        let mut rules =
-            Rules {
-                object,
-                criterion,
-                calls: object.calls(),
-                universe: Vec::new(),
-                gave_up: AtomicBool::new(false),
-                moved_unknown: AtomicBool::new(false),
-            };
+        let mut rules = Rules {
+            object,
+            criterion,
+            calls: object.calls(),
+            universe: Vec::new(),
+            gave_up: AtomicBool::new(false),
+            moved_unknown: AtomicBool::new(false),
+        };
         if criterion.guard == Guard::Free && criterion.relaxation.classes() > 0 {
             rules.universe = rules.all_operations();
         }

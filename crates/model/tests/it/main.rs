@@ -1,4 +1,8 @@
 //! The checks against brute force, on models drawn at random.
 
+mod corpus;
 mod programs;
+mod quasi;
+mod queues;
 mod refinement;
+mod temporal;

@@ -41,9 +41,7 @@ fn arrive(mut access: Access, order: c_int, failure: Option<Failure>) -> Atomic 
             return (true, Wants::Change);
         }
         match failure {
-            Some(failure) if control.retries.on => {
-                (false, retry::arrive(control, pc, registers, &mut access, failure))
-            }
+            Some(failure) if control.retries.on => (false, retry::arrive(control, pc, registers, &mut access, failure)),
             _ => (false, Wants::Nothing),
         }
     });

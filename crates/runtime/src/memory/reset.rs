@@ -64,6 +64,10 @@ pub struct Modules {
     pub code: Vec<(u64, u64)>,
     /// Everything of the code under test.
     pub all: Vec<(u64, u64)>,
+    /// Variables of the code under test.
+    pub data: Vec<(u64, u64)>,
+    /// What the linker filled in and nobody can change.
+    pub fixed: Vec<(u64, u64)>,
     /// Instructions of the runtime.
     pub own: (u64, u64),
 }
@@ -78,14 +82,23 @@ unsafe extern "C" fn visit_segments(info: *mut libc::dl_phdr_info, _: usize, fou
     };
     let kept = KEPT.iter().any(|kept| name.windows(kept.len()).any(|part| part == kept.as_bytes()));
     let here = visit_segments as *const () as u64;
-    for header in headers.iter().filter(|header| header.p_type == libc::PT_LOAD) {
+    for header in headers {
         let start = info.dlpi_addr + header.p_vaddr;
         let segment = (start, start + header.p_memsz);
+        if header.p_type == libc::PT_GNU_RELRO && !kept {
+            found.fixed.push(segment);
+        }
+        if header.p_type != libc::PT_LOAD {
+            continue;
+        }
         let executable = header.p_flags & libc::PF_X != 0;
         if executable && (segment.0..segment.1).contains(&here) {
             found.own = segment;
         } else if !kept {
             found.all.push(segment);
+            if header.p_flags & libc::PF_W != 0 {
+                found.data.push(segment);
+            }
             if executable {
                 found.code.push(segment);
             }

@@ -29,6 +29,7 @@
 //! Invariant: whether an access waits depends only on the set and on what its own thread has done.
 
 mod call;
+mod dead;
 pub mod step;
 mod tree;
 
@@ -200,6 +201,7 @@ impl Retries {
     pub fn renew(&mut self) {
         self.attached = 0;
         self.over.clear();
+        self.forest.prune();
     }
 
     /// Whether there is anything to look at after a step.
@@ -414,7 +416,7 @@ fn review_over(control: &mut Control, at: usize) -> bool {
 fn has_changed(control: &Control, looked: &Looked) -> bool {
     let last = control.trace.len().checked_sub(1);
     let changes = |access: &Access| {
-        let end = access.object + u64::from(access.size);
+        let end = access.object.saturating_add(u64::from(access.size));
         let overlaps = |&(address, size): &(u64, u8)| address < end && access.object < address + u64::from(size);
         access.changed && !access.is_read() && looked.atomic.iter().any(overlaps)
     };
@@ -431,7 +433,8 @@ fn examine(control: &mut Control, thread: usize, attached: Attached) -> bool {
     }
     let lane = lane(control, thread);
     let mut forest = std::mem::take(&mut control.retries.forest);
-    let found = attached.root.map(|root| (root, site)).or_else(|| begin(control, &mut forest, &lane, thread, attached, site));
+    let found =
+        attached.root.map(|root| (root, site)).or_else(|| begin(control, &mut forest, &lane, thread, attached, site));
     let mut looked = std::mem::take(&mut control.fibers[thread].trail.looked);
     looked.clear();
     let pure = found.filter(|&(root, _)| {

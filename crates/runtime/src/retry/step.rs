@@ -12,6 +12,7 @@ use iced_x86::{
     OpAccess, Register,
 };
 
+use crate::memory::arena;
 use crate::memory::reset::{self, Modules};
 use crate::{switch, sys};
 
@@ -102,11 +103,14 @@ struct Stepper {
     low: u64,
     saved: Vec<u8>,
     overlay: Vec<Overlay>,
+    announced: (u64, u64),
     steps: u32,
     stop: Stop,
     /// Code under test, and the runtime: first address, one past the last.
     code: Vec<(u64, u64)>,
     all: Vec<(u64, u64)>,
+    data: Vec<(u64, u64)>,
+    fixed: Vec<(u64, u64)>,
     own: (u64, u64),
     factory: InstructionInfoFactory,
     works: bool,
@@ -124,7 +128,7 @@ pub fn prepare() -> bool {
     if let Some(stepper) = stepper() {
         return stepper.works;
     }
-    let Modules { code, all, own } = reset::modules();
+    let Modules { code, all, data, fixed, own } = reset::modules();
     let stepper_new = Stepper {
         phase: Phase::Idle,
         lane: Lane { bottom: 0, top: 0, low: 0, fs: 0 },
@@ -135,10 +139,13 @@ pub fn prepare() -> bool {
         low: 0,
         saved: Vec::new(),
         overlay: Vec::new(),
+        announced: (0, 0),
         steps: 0,
         stop: Stop::Lost,
         code,
         all,
+        data,
+        fixed,
         own,
         factory: InstructionInfoFactory::new(),
         works: false,
@@ -168,8 +175,25 @@ pub fn in_modules(address: u64, size: u64) -> bool {
     stepper().is_some_and(|stepper| stepper.all.iter().any(inside))
 }
 
-/// Lets the thread go on from a call of the runtime that answers `answer`, up to its next call.
-pub fn advance(lane: &Lane, start: &State, answer: u64, overlay: &[Overlay]) -> Stop {
+/// The word at an address that the linker filled in and nobody can change.
+pub fn fixed_word(address: u64) -> Option<u64> {
+    let inside = |&(from, to): &(u64, u64)| address >= from && address.saturating_add(8) <= to;
+    stepper()?.fixed.iter().any(inside).then(|| super::value_at(address, 8))
+}
+
+/// Where the segment of the code under test ends that an address lies in.
+pub fn code_end(pc: u64) -> Option<u64> {
+    stepper()?.code.iter().find(|(from, to)| (*from..*to).contains(&pc)).map(|&(_, to)| to)
+}
+
+/// Whether an address lies in the runtime's instructions.
+pub fn is_own(pc: u64) -> bool {
+    stepper().is_some_and(|stepper| (stepper.own.0..stepper.own.1).contains(&pc))
+}
+
+/// Lets the thread go on from a call of the runtime that answers `answer`, up to its next call. Of variables that others may change it
+/// may read those that the call announced: first address, one past the last.
+pub fn advance(lane: &Lane, start: &State, answer: u64, overlay: &[Overlay], announced: (u64, u64)) -> Stop {
     let Some(stepper) = stepper() else { return Stop::Lost };
     if !stepper.works || start.sp.checked_add(start.stack.len() as u64) != Some(lane.top) {
         return Stop::Lost;
@@ -184,6 +208,7 @@ pub fn advance(lane: &Lane, start: &State, answer: u64, overlay: &[Overlay]) -> 
         let now = unsafe { std::slice::from_raw_parts(*address as *const u8, usize::from(*size)) };
         now != &bytes[..usize::from(*size)]
     }));
+    stepper.announced = announced;
     stepper.steps = 0;
     stepper.stop = Stop::Lost;
     stepper.phase = Phase::Starting;
@@ -231,7 +256,8 @@ fn set(registers: &mut Registers, register: c_int, value: u64) {
     registers[register as usize] = value as i64;
 }
 
-const PRESERVED: [c_int; 6] = [libc::REG_RBX, libc::REG_RBP, libc::REG_R12, libc::REG_R13, libc::REG_R14, libc::REG_R15];
+const PRESERVED: [c_int; 6] =
+    [libc::REG_RBX, libc::REG_RBP, libc::REG_R12, libc::REG_R13, libc::REG_R14, libc::REG_R15];
 const LOST: [c_int; 8] = [
     libc::REG_RCX,
     libc::REG_RDX,
@@ -350,31 +376,70 @@ impl Stepper {
             return false;
         }
         let info = self.factory.info_options(&instruction, InstructionInfoOptions::NO_REGISTER_USAGE);
+        let value = |register: Register, _: usize, _: usize| value_of(register, registers, self.lane.fs);
         info.used_memory().iter().all(|used| {
-            let writes = !matches!(used.access(), OpAccess::None | OpAccess::NoMemAccess | OpAccess::Read | OpAccess::CondRead);
-            if !writes {
+            let size = used.memory_size().size() as u64;
+            let (from, to) = match used.virtual_address(0, value) {
+                Some(address) => (address, address.saturating_add(size)),
+                None => return false,
+            };
+            let writes = match used.access() {
+                OpAccess::None | OpAccess::NoMemAccess => return true,
+                OpAccess::Read | OpAccess::CondRead => false,
+                _ => true,
+            };
+            if from >= self.lane.bottom && to <= self.lane.top && size > 0 {
                 return true;
             }
-            let size = used.memory_size().size() as u64;
-            let value = |register: Register, _: usize, _: usize| value_of(register, registers, self.lane.fs);
-            let Some(address) = used.virtual_address(0, value) else { return false };
-            size > 0 && address >= self.lane.bottom && address.saturating_add(size) <= self.lane.top
+            let announced = from >= self.announced.0 && to <= self.announced.1;
+            !writes && size > 0 && (announced || !self.is_shared(from))
         })
+    }
+
+    /// Whether an address lies where others may write: an access that was not announced is not known to be looked at.
+    fn is_shared(&self, address: u64) -> bool {
+        let inside = |ranges: &[(u64, u64)]| ranges.iter().any(|(from, to)| (*from..*to).contains(&address));
+        arena::inside(address as usize) || inside(&self.data) && !inside(&self.fixed)
     }
 }
 
 /// Whether an instruction leaves the thread, or learns something that is not in its memory.
-fn is_outward(instruction: &Instruction) -> bool {
+pub fn is_outward(instruction: &Instruction) -> bool {
     use Mnemonic::{
-        Cpuid, Int, Int1, Int3, Into, Popf, Popfd, Popfq, Pushf, Pushfd, Pushfq, Rdfsbase, Rdgsbase, Rdpid, Rdpmc, Rdrand,
-        Rdseed, Rdtsc, Rdtscp, Syscall, Sysenter, Wrfsbase, Wrgsbase, Xbegin, Xgetbv,
+        Cpuid, Int, Int1, Int3, Into, Popf, Popfd, Popfq, Pushf, Pushfd, Pushfq, Rdfsbase, Rdgsbase, Rdpid, Rdpmc,
+        Rdrand, Rdseed, Rdtsc, Rdtscp, Syscall, Sysenter, Wrfsbase, Wrgsbase, Xbegin, Xgetbv,
     };
-    matches!(instruction.flow_control(), FlowControl::Interrupt | FlowControl::Exception | FlowControl::XbeginXabortXend)
-        || matches!(
-            instruction.mnemonic(),
-            Syscall | Sysenter | Int | Int1 | Int3 | Into | Rdtsc | Rdtscp | Rdrand | Rdseed | Rdpid | Rdpmc | Cpuid
-                | Xgetbv | Xbegin | Popf | Popfd | Popfq | Pushf | Pushfd | Pushfq | Wrfsbase | Wrgsbase | Rdfsbase | Rdgsbase
-        )
+    matches!(
+        instruction.flow_control(),
+        FlowControl::Interrupt | FlowControl::Exception | FlowControl::XbeginXabortXend
+    ) || matches!(
+        instruction.mnemonic(),
+        Syscall
+            | Sysenter
+            | Int
+            | Int1
+            | Int3
+            | Into
+            | Rdtsc
+            | Rdtscp
+            | Rdrand
+            | Rdseed
+            | Rdpid
+            | Rdpmc
+            | Cpuid
+            | Xgetbv
+            | Xbegin
+            | Popf
+            | Popfd
+            | Popfq
+            | Pushf
+            | Pushfd
+            | Pushfq
+            | Wrfsbase
+            | Wrgsbase
+            | Rdfsbase
+            | Rdgsbase
+    )
 }
 
 fn value_of(register: Register, registers: &Registers, fs: u64) -> Option<u64> {

@@ -10,14 +10,21 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
 
 use super::call::{Call, Function};
+use super::dead::is_dead;
 use super::step::{Lane, Overlay, State, Stop, advance};
 use super::{Failure, readable, value_at};
 
 /// So many reads after a failure, and no more.
 const DEPTH_MAX: u32 = 24;
 
+/// So many states are kept, of about a kilobyte each.
+const NODES_MAX: usize = 20_000;
+
 /// So many announced accesses to the thread's own stack between two others.
 const STACK_ACCESSES_MAX: u32 = 100;
+
+/// No variable that others may change.
+const NOTHING: (u64, u64) = (0, 0);
 
 /// An atomic load, or an announced plain read, with what it found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,6 +80,8 @@ struct Node {
     late: Option<State>,
     call: Call,
     depth: u32,
+    /// The variable that the failure wrote to: address and size.
+    variable: Option<(u64, u8)>,
     children: Vec<(u128, Child)>,
 }
 
@@ -129,6 +138,13 @@ impl Forest {
         *self = Self::default();
     }
 
+    /// Forgets everything once it has become too much. Numbers of attempts are then no longer good.
+    pub fn prune(&mut self) {
+        if self.nodes.len() > NODES_MAX {
+            self.clear();
+        }
+    }
+
     /// The number of an attempt, new or known.
     pub fn root(&mut self, lane: &Lane, attempt: Attempt) -> usize {
         let mut hasher = foldhash::fast::FixedState::default().build_hasher();
@@ -141,13 +157,13 @@ impl Forest {
         let is_replayable = replays(lane, &attempt);
         let first = attempt.reads[0];
         let call = Call::new(Function::Load(first.size), [first.address, 0, 0, 0, 0, 0, 0]);
-        let alone = self.add(attempt.head.clone(), None, call, 0);
+        let alone = self.add(attempt.head.clone(), None, call, 0, None);
         self.roots.push(Root { attempt, is_replayable, children: Vec::new(), alone });
         self.roots.len() - 1
     }
 
-    fn add(&mut self, fresh: State, late: Option<State>, call: Call, depth: u32) -> usize {
-        self.nodes.push(Node { fresh, late, call, depth, children: Vec::new() });
+    fn add(&mut self, fresh: State, late: Option<State>, call: Call, depth: u32, variable: Option<(u64, u8)>) -> usize {
+        self.nodes.push(Node { fresh, late, call, depth, variable, children: Vec::new() });
         self.nodes.len() - 1
     }
 
@@ -183,13 +199,14 @@ impl Forest {
         let fresh = if attempt.back {
             Stop::At(load, attempt.head.clone())
         } else {
-            go(lane, &attempt.head, value, &[])
+            go(lane, &attempt.head, value, &[], NOTHING)
         };
-        self.meet(fresh, Some(late), 1)
+        let variable = variable(&attempt.failure, attempt.size);
+        self.meet(lane, fresh, Some(late), 1, variable)
     }
 
     /// Where the copies are now.
-    fn meet(&mut self, fresh: Stop, late: Option<Stop>, depth: u32) -> Child {
+    fn meet(&mut self, lane: &Lane, fresh: Stop, late: Option<Stop>, depth: u32, variable: Option<(u64, u8)>) -> Child {
         let Stop::At(call, fresh) = fresh else { return Child::Bad };
         let alone = late.is_none();
         let late = match late {
@@ -200,11 +217,17 @@ impl Forest {
         if late.as_ref() == Some(&fresh) {
             return Child::Good;
         }
+        if let (Some(late), Some((address, size))) = (&late, variable)
+            && differ_at_most(&fresh, late, address, size)
+            && is_dead(lane, &call, &fresh, address, size)
+        {
+            return Child::Good;
+        }
         match call.function {
             _ if depth > DEPTH_MAX => Child::Bad,
-            Function::Load(_) | Function::Read(_) => Child::Node(self.add(fresh, late, call, depth)),
+            Function::Load(_) | Function::Read(_) => Child::Node(self.add(fresh, late, call, depth, variable)),
             Function::Exchange(_) | Function::ExchangeValue(_) if alone => {
-                Child::Node(self.add(fresh, late, call, depth))
+                Child::Node(self.add(fresh, late, call, depth, None))
             }
             _ if alone => Child::Good,
             _ => Child::Bad,
@@ -217,12 +240,13 @@ impl Forest {
         if let Some(&(_, child)) = known {
             return child;
         }
-        let Node { fresh, late, call, depth, .. } = &self.nodes[node];
+        let Node { fresh, late, call, depth, variable, .. } = &self.nodes[node];
         let answer = if matches!(call.function, Function::Load(_)) { value as u64 } else { 0 };
-        let depth = depth + 1;
-        let fresh = go(lane, fresh, answer, &[]);
-        let late = late.as_ref().map(|late| go(lane, late, answer, &[]));
-        let child = self.meet(fresh, late, depth);
+        let (depth, variable) = (depth + 1, *variable);
+        let announced = announced(call);
+        let fresh = go(lane, fresh, answer, &[], announced);
+        let late = late.as_ref().map(|late| go(lane, late, answer, &[], announced));
+        let child = self.meet(lane, fresh, late, depth, variable);
         self.nodes[node].children.push((value, child));
         child
     }
@@ -286,7 +310,8 @@ impl Forest {
                 Child::Bad => return false,
                 Child::Node(next) => node = next,
             }
-            let again = self.nodes[node].fresh.pc == head && matches!(self.nodes[node].call.function, Function::Load(_));
+            let again =
+                self.nodes[node].fresh.pc == head && matches!(self.nodes[node].call.function, Function::Load(_));
             if again {
                 return false;
             }
@@ -308,15 +333,40 @@ impl Forest {
     }
 }
 
+/// What a call announces that will be read.
+fn announced(call: &Call) -> (u64, u64) {
+    match call.function {
+        Function::Read(size) => (call.arguments[0], call.arguments[0].saturating_add(size.into())),
+        _ => NOTHING,
+    }
+}
+
+/// The variable that a failure writes to.
+fn variable(failure: &Failure, size: u8) -> Option<(u64, u8)> {
+    match failure {
+        Failure::Stored(address) => Some((*address, size)),
+        Failure::Load | Failure::Answer => None,
+    }
+}
+
+/// Whether two copies are the same but for a variable.
+fn differ_at_most(one: &State, other: &State, address: u64, size: u8) -> bool {
+    let from = address.wrapping_sub(one.sp);
+    let inside = |at: usize| (at as u64).wrapping_sub(from) < u64::from(size);
+    (one.pc, one.sp, one.registers) == (other.pc, other.sp, other.registers)
+        && one.stack.len() == other.stack.len()
+        && one.stack.iter().zip(&other.stack).enumerate().all(|(at, (a, b))| a == b || inside(at))
+}
+
 /// The next call of the runtime that is not about the thread's own stack.
-fn go(lane: &Lane, start: &State, answer: u64, overlay: &[Overlay]) -> Stop {
-    let mut stop = advance(lane, start, answer, overlay);
+fn go(lane: &Lane, start: &State, answer: u64, overlay: &[Overlay], announced: (u64, u64)) -> Stop {
+    let mut stop = advance(lane, start, answer, overlay, announced);
     for _ in 0..STACK_ACCESSES_MAX {
         match &stop {
             Stop::At(Call { function: Function::Read(_) | Function::Write(_), arguments }, state)
                 if (lane.bottom..lane.top).contains(&arguments[0]) =>
             {
-                stop = advance(lane, state, 0, overlay);
+                stop = advance(lane, state, 0, overlay, announced);
             }
             _ => return stop,
         }
@@ -327,7 +377,7 @@ fn go(lane: &Lane, start: &State, answer: u64, overlay: &[Overlay]) -> Stop {
 /// Where the thread comes after its access found a value that makes it fail.
 pub fn after_failure(lane: &Lane, attempt: &Attempt, value: u64) -> Stop {
     match attempt.failure {
-        Failure::Load | Failure::Answer => go(lane, &attempt.at, value, &[]),
+        Failure::Load | Failure::Answer => go(lane, &attempt.at, value, &[], NOTHING),
         Failure::Stored(expected) => {
             let mut at = attempt.at.clone();
             let size = usize::from(attempt.size);
@@ -335,7 +385,7 @@ pub fn after_failure(lane: &Lane, attempt: &Attempt, value: u64) -> Stop {
                 Some(bytes) => bytes.copy_from_slice(&value.to_le_bytes()[..size]),
                 None => return Stop::Lost,
             }
-            go(lane, &at, 0, &[])
+            go(lane, &at, 0, &[], NOTHING)
         }
     }
 }
@@ -346,7 +396,7 @@ fn replays(lane: &Lane, attempt: &Attempt) -> bool {
     let mut overlay: Vec<Overlay> = Vec::new();
     let mut reads = attempt.reads.iter();
     let Some(first) = reads.next() else { return false };
-    let mut stop = go(lane, &attempt.head, first.word(), &overlay);
+    let mut stop = go(lane, &attempt.head, first.word(), &overlay, NOTHING);
     for _ in 0..4 * DEPTH_MAX {
         let Stop::At(call, state) = stop else { return false };
         let here = (state.pc, state.sp, state.registers) == (attempt.at.pc, attempt.at.sp, attempt.at.registers);
@@ -360,7 +410,9 @@ fn replays(lane: &Lane, attempt: &Attempt) -> bool {
         }
         let answer = match call.function {
             Function::Load(size) => match reads.next() {
-                Some(read) if read.pc == state.pc && (read.address, read.size) == (call.arguments[0], size) => read.word(),
+                Some(read) if read.pc == state.pc && (read.address, read.size) == (call.arguments[0], size) => {
+                    read.word()
+                }
                 _ => return false,
             },
             Function::Read(size) => match reads.next() {
@@ -372,7 +424,7 @@ fn replays(lane: &Lane, attempt: &Attempt) -> bool {
             },
             _ => return false,
         };
-        stop = go(lane, &state, answer, &overlay);
+        stop = go(lane, &state, answer, &overlay, announced(&call));
     }
     false
 }

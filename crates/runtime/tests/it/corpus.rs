@@ -1,11 +1,11 @@
 //! Every program of the corpus: the verdict is its directory, the number of runs stands beside it.
 //!
-//! `SELVEDGE_UPDATE=1` writes the numbers instead of comparing them.
+//! `dpor` counts with loops that only try again recognised, `dpor-all` without. `SELVEDGE_UPDATE=1` writes the numbers instead of comparing them.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use selvedge_driver::{CoverageRecord, Finding, Program, Search, replay};
+use selvedge_driver::{CoverageRecord, Finding, Program, Search, Settings, replay};
 
 use crate::build::{build, root, scratch, session, settings};
 
@@ -34,13 +34,16 @@ impl Case {
         assert_eq!(again.steps, finding.steps, "{}", self.name);
     }
 
-    /// The lines that belong beside the program.
-    fn check(&self, search: Search) -> String {
-        let session = session(&self.program, &settings(search), &self.directory);
+    /// The lines that belong beside the program. Without the recognition of retry loops nothing else may come out.
+    fn check(&self, search: Search, retries: bool) -> String {
+        let session = session(&self.program, &Settings { retries, ..settings(search) }, &self.directory);
         let mut lines = String::new();
         assert!(!session.report.tests.is_empty(), "{} has no tests", self.name);
         for test in &session.report.tests {
-            let (name, strategy) = (format!("{} {}", self.name, test.test), format!("{search:?}").to_lowercase());
+            let (name, mut strategy) = (format!("{} {}", self.name, test.test), format!("{search:?}").to_lowercase());
+            if !retries {
+                strategy += "-all";
+            }
             let kinds: Vec<&str> = test.findings.iter().map(|finding| finding.kind.name()).collect();
             if self.verdict == "pass" {
                 assert!(kinds.is_empty(), "{name} under {strategy}: {:?}", test.findings[0].message);
@@ -63,7 +66,8 @@ fn check(path: &Path, verdict: &str) {
     let directory = scratch(&format!("corpus-{verdict}-{name}"));
     let program = build(path, &[], &directory);
     let case = Case { program, directory, verdict: verdict.into(), name };
-    let lines = case.check(Search::Bounded) + &case.check(Search::Dpor);
+    let lines = [(Search::Bounded, true), (Search::Dpor, true), (Search::Dpor, false)];
+    let lines = lines.map(|(search, retries)| case.check(search, retries)).concat();
     let expected = path.with_extension("runs");
     if std::env::var_os("SELVEDGE_UPDATE").is_some() {
         std::fs::write(&expected, &lines).expect("the numbers are written");

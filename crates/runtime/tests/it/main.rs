@@ -7,5 +7,6 @@ mod histories;
 mod jobs;
 mod known;
 mod replay;
+mod retries;
 mod rust;
 mod source;

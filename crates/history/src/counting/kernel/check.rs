@@ -118,13 +118,13 @@ pub fn check(log: &Log, formula: &Formula, prefixes: Prefixes, budget: &Budget) 
 
 /// What an operation counts as.
 #[derive(Clone, Copy, Debug)]
-struct Counted {
+pub(in crate::counting) struct Counted {
     call: usize,
     /// `None` while pending.
     label: Option<usize>,
 }
 
-fn look(
+pub(in crate::counting) fn look(
     formula: &Formula,
     part: &Operations<'_>,
     labels: &[Counted],
@@ -277,7 +277,7 @@ impl LabelReader<'_> {
 }
 
 /// The numbers of a label. A result that says nothing may be recorded as nil or as true.
-fn number(formula: &Formula, label: Label, op: OpId) -> Result<Counted, Unknown> {
+pub(in crate::counting) fn number(formula: &Formula, label: Label, op: OpId) -> Result<Counted, Unknown> {
     let labels = formula.grammar().labels();
     let Some(call) = formula.find_call(&label.method, &label.argument) else {
         return Err(Unknown { op, at_return: false, label, known: labels.to_vec() });

@@ -10,7 +10,7 @@
 //! Invariant: the size of the formula depends on the grammar and on k, never on how many operations were counted.
 
 use super::super::label::Label;
-use super::super::solver::{self, Constraint, Halt, Objection, Relation};
+use super::super::solver::{self, BRANCHES_MAX, Constraint, Halt, Objection, Relation};
 use super::super::triangle::Triangle;
 use super::grammar::Grammar;
 use super::slots::{PRODUCTIONS_MAX, Slotted, slotted};
@@ -18,6 +18,9 @@ use crate::Budget;
 
 /// The largest k: beyond it grammars get too large to be of use.
 pub const K_MAX: usize = 8;
+
+/// How many cases are looked at to leave a demand out of a violation.
+const SHRINKING_BRANCHES_MAX: usize = 3;
 
 /// The formula of a kernel for histories of length at most k.
 #[derive(Clone, Debug)]
@@ -92,7 +95,7 @@ pub enum Demand {
 pub enum Decision {
     /// Some serial execution of the kernel explains them.
     Satisfied,
-    /// None does: these demands alone cannot all be met, and any of them left out the others can.
+    /// None does: these demands alone cannot all be met. As far as it could be told quickly, none of them could be left out.
     Violated(Vec<Demand>),
 }
 
@@ -162,16 +165,10 @@ impl Formula {
     pub fn decide(&self, counts: &KernelCounts, budget: &Budget) -> Result<Decision, Halt> {
         let system = System::new(self, counts);
         let all: Vec<usize> = (0..system.demands.len()).collect();
-        if system.is_satisfiable(&all, budget)? {
+        if system.is_satisfiable(&all, BRANCHES_MAX, budget)? {
             return Ok(Decision::Satisfied);
         }
-        let mut needed = all;
-        for demand in 0..system.demands.len() {
-            let without: Vec<usize> = needed.iter().copied().filter(|&other| other != demand).collect();
-            if without.len() < needed.len() && !system.is_satisfiable(&without, budget)? {
-                needed = without;
-            }
-        }
+        let needed = system.shrink(all, budget);
         Ok(Decision::Violated(needed.into_iter().map(|demand| system.demands[demand].0).collect()))
     }
 }
@@ -182,6 +179,8 @@ struct System<'f> {
     /// The alternatives that are left; variable number i is how often the i-th of them is used.
     used: Vec<usize>,
     variables: usize,
+    /// Variables of alternatives without letters: how the word is cut. Once these are whole, the others mostly are.
+    silent: Vec<usize>,
     flow: Vec<Constraint>,
     demands: Vec<(Demand, Constraint)>,
 }
@@ -199,8 +198,12 @@ impl<'f> System<'f> {
         let used: Vec<usize> = (0..slotted.productions.len())
             .filter(|&i| slotted.productions[i].letters.iter().all(|&(label, _)| possible[label]))
             .collect();
-        let mut system = System { slotted, variables: used.len(), used, flow: Vec::new(), demands: Vec::new() };
+        let is_silent = |&variable: &usize| slotted.productions[used[variable]].letters.is_empty();
+        let silent = (0..used.len()).filter(is_silent).collect();
+        let mut system = System { slotted, variables: used.len(), used, silent, flow: Vec::new(), demands: Vec::new() };
         system.balance();
+        let complete: u64 = counts.complete.iter().map(|triangle| triangle.total(0, k)).sum();
+        system.entered(complete + counts.pending.iter().flatten().sum::<u64>());
         // By label and first slot: how many pending calls became that label.
         let mut became: Vec<Vec<Option<usize>>> = vec![vec![None; k + 1]; possible.len()];
         for (label, became) in became.iter_mut().enumerate() {
@@ -243,6 +246,27 @@ impl<'f> System<'f> {
             .collect();
     }
 
+    /// A rule that leads to itself balances by itself. Its letters are at most as many as there are operations, and none unless
+    /// another rule leads to it: stated at once, this spares most of the objections.
+    fn entered(&mut self, operations: u64) {
+        for rule in 1..self.slotted.rules.len() {
+            let mut terms = Vec::new();
+            let mut loops = false;
+            for (variable, &i) in self.used.iter().enumerate() {
+                let production = &self.slotted.productions[i];
+                if production.rule == rule && !production.letters.is_empty() {
+                    loops |= production.uses.contains(&rule);
+                    terms.push((variable, -1));
+                } else if production.rule != rule && production.uses.contains(&rule) {
+                    terms.push((variable, whole(operations)));
+                }
+            }
+            if loops {
+                self.flow.push(Constraint { terms, relation: Relation::AtLeast, bound: 0 });
+            }
+        }
+    }
+
     /// By label and slot: the variables whose alternatives have the letter there, once for each time they have it.
     fn letters(&self, formula: &Formula) -> Vec<Vec<Vec<usize>>> {
         let mut letters = vec![vec![Vec::new(); formula.k + 1]; formula.grammar.labels.len()];
@@ -274,14 +298,36 @@ impl<'f> System<'f> {
         }
     }
 
-    fn is_satisfiable(&self, demands: &[usize], budget: &Budget) -> Result<bool, Halt> {
+    fn is_satisfiable(&self, demands: &[usize], branches_max: usize, budget: &Budget) -> Result<bool, Halt> {
         let demands = demands.iter().map(|&demand| &self.demands[demand].1);
         let constraints: Vec<&Constraint> = self.flow.iter().chain(demands).collect();
-        solver::solve(self.variables, &constraints, |solution| self.disconnected(solution), budget)
+        let system = solver::System { variables: self.variables, first: &self.silent, constraints: &constraints };
+        solver::solve(&system, |solution| self.disconnected(solution), branches_max, budget)
             .map(|solution| solution.is_some())
     }
 
-    /// When rules are expanded that the start does not reach: either none of them is, or some alternative leads to them.
+    /// Leaves out demands as long as the others cannot be met: many at a time first, one at a time at the end. Where it cannot be told
+    /// in a moment whether some are needed, they are kept.
+    fn shrink(&self, mut needed: Vec<usize>, budget: &Budget) -> Vec<usize> {
+        let mut size = needed.len().div_ceil(2);
+        while size > 0 {
+            let mut at = 0;
+            while at < needed.len() {
+                let end = (at + size).min(needed.len());
+                let without = [&needed[..at], &needed[end..]].concat();
+                match self.is_satisfiable(&without, SHRINKING_BRANCHES_MAX, budget) {
+                    Ok(false) => needed = without,
+                    Ok(true) | Err(Halt::Branches | Halt::Overflow) => at = end,
+                    Err(Halt::Limit(_)) => return needed,
+                }
+            }
+            size = if size == 1 { 0 } else { size.div_ceil(2) };
+        }
+        needed
+    }
+
+    /// When rules are expanded that the start does not reach: take those that hang together with one of them. Either none of these is
+    /// expanded, or some alternative of another rule leads to them.
     fn disconnected(&self, solution: &[i128]) -> Option<Objection> {
         let productions = |variable: usize| &self.slotted.productions[self.used[variable]];
         let mut reached = vec![false; self.slotted.rules.len()];
@@ -297,12 +343,22 @@ impl<'f> System<'f> {
                 }
             }
         }
+        // One piece of what is not reached: the rules that hang together with the first of them.
+        let astray = active.iter().find(|&&variable| !reached[productions(variable).rule])?;
         let mut apart = vec![false; reached.len()];
-        for &variable in active.iter().filter(|&&variable| !reached[productions(variable).rule]) {
-            apart[productions(variable).rule] = true;
-        }
-        if !apart.contains(&true) {
-            return None;
+        apart[productions(*astray).rule] = true;
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &variable in active.iter().filter(|&&variable| !reached[productions(variable).rule]) {
+                let production = productions(variable);
+                let rules = || production.uses.iter().copied().chain([production.rule]);
+                if rules().any(|rule| apart[rule]) {
+                    for rule in rules().filter(|&rule| !reached[rule]) {
+                        changed |= !std::mem::replace(&mut apart[rule], true);
+                    }
+                }
+            }
         }
         let inside = (0..self.used.len()).filter(|&variable| apart[productions(variable).rule]);
         let entering = (0..self.used.len()).filter(|&variable| {

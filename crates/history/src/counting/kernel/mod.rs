@@ -36,6 +36,7 @@ mod slots;
 #[cfg(test)]
 mod tests;
 
+pub(super) use check::{Counted, look, number};
 pub use check::{KernelAnswer, KernelViolation, OPERATIONS_MAX, Shown, Unknown, check};
 pub use formula::{Decision, Demand, Formula, K_MAX, KernelCounts, TooLarge};
 pub use grammar::Grammar;

@@ -2,7 +2,7 @@
 //!
 //! Rule (A, p, q) derives the words of A whose slots lie from p to q (not all need occur). A letter in slot s may stand for
 //! any operation whose interval holds s, so a history of length at most k is in the library exactly when some such
-//! word has a letter for each of its operations. Only what can be reached from (start, 0, k) is made; for a finite automaton that is one copy
+//! word has a letter for each of its operations. (A, p, q) may become (A, p + 1, q): that is how time passes. Only what can be reached from (start, 0, k) is made; for a finite automaton that is one copy
 //! of each state per slot.
 
 use std::collections::HashMap;
@@ -48,7 +48,8 @@ pub(super) fn slotted(grammar: &Grammar, k: usize) -> Option<Slotted> {
         let mut seen = std::collections::HashSet::new();
         for production in grammar.productions.iter().filter(|production| production.rule == rule.rule) {
             let mut cuts = Vec::new();
-            cut(production, rule.last, 0, Draft { slot: rule.first, ..Draft::default() }, &mut cuts);
+            // What begins with a letter begins in the first slot: to begin later, the rule goes on to the next slot first.
+            cut(production, rule.last, 0, Draft { slot: rule.first, fixed: true, ..Draft::default() }, &mut cuts);
             for draft in cuts {
                 let mut uses: Vec<usize> = draft.uses.iter().map(|&used| maker.number(used)).collect();
                 uses.sort_unstable();
@@ -62,6 +63,10 @@ pub(super) fn slotted(grammar: &Grammar, k: usize) -> Option<Slotted> {
             if productions.len() > PRODUCTIONS_MAX {
                 return None;
             }
+        }
+        if rule.first < rule.last {
+            let later = maker.number(SlotRule { first: rule.first + 1, ..rule });
+            productions.push(SlotProduction { rule: next, uses: vec![later], letters: Vec::new() });
         }
         next += 1;
     }

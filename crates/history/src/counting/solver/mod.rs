@@ -42,7 +42,7 @@ pub enum Halt {
     Limit(Limit),
     /// A number did not fit in 128 bits.
     Overflow,
-    /// More than [`BRANCHES_MAX`] cases had to be looked at.
+    /// Too many cases had to be looked at, normally [`BRANCHES_MAX`].
     Branches,
 }
 
@@ -52,29 +52,40 @@ pub const BRANCHES_MAX: usize = 20_000;
 /// Two sets of constraints; every true solution satisfies all of one of them.
 pub type Objection = [Vec<Constraint>; 2];
 
+/// What is to be solved.
+pub struct System<'a> {
+    /// How many variables there are.
+    pub variables: usize,
+    /// Those that are made whole before the others.
+    pub first: &'a [usize],
+    /// What must hold.
+    pub constraints: &'a [&'a Constraint],
+}
+
 /// A solution in whole numbers from 0 up that meets no objection, or `None` when there is none.
 pub fn solve(
-    variables: usize,
-    constraints: &[&Constraint],
+    system: &System<'_>,
     objection: impl Fn(&[i128]) -> Option<Objection>,
+    branches_max: usize,
     budget: &Budget,
 ) -> Result<Option<Vec<i128>>, Halt> {
+    let &System { variables, first, constraints } = system;
     let mut cases: Vec<Vec<Constraint>> = vec![Vec::new()];
     let mut looked_at = 0;
     while let Some(case) = cases.pop() {
         looked_at += 1;
-        if looked_at > BRANCHES_MAX {
+        if looked_at > branches_max {
             return Err(Halt::Branches);
         }
         let all: Vec<&Constraint> = constraints.iter().copied().chain(&case).collect();
         let Some(solution) = simplex::solve(variables, &all, budget)? else { continue };
         let with = |more: Vec<Constraint>| case.iter().cloned().chain(more).collect();
-        match whole(&solution) {
+        match whole(&solution, first) {
             Ok(solution) => match objection(&solution) {
                 None => return Ok(Some(solution)),
-                Some([first, second]) => {
-                    cases.push(with(second));
-                    cases.push(with(first));
+                Some([one, other]) => {
+                    cases.push(with(other));
+                    cases.push(with(one));
                 }
             },
             Err((variable, value)) => {
@@ -90,9 +101,11 @@ pub fn solve(
     Ok(None)
 }
 
-/// The solution in whole numbers, or the first variable that is not one.
-fn whole(solution: &[Rational]) -> Result<Vec<i128>, (usize, Rational)> {
-    solution.iter().enumerate().map(|(i, value)| value.as_whole().ok_or((i, *value))).collect()
+/// The solution in whole numbers, or a variable that is not one, of `first` if there is one.
+fn whole(solution: &[Rational], first: &[usize]) -> Result<Vec<i128>, (usize, Rational)> {
+    let number = |i: usize| solution[i].as_whole().ok_or((i, solution[i]));
+    first.iter().try_for_each(|&i| number(i).map(|_| ()))?;
+    (0..solution.len()).map(number).collect()
 }
 
 #[cfg(test)]
@@ -105,7 +118,8 @@ mod tests {
 
     fn answer(variables: usize, constraints: &[Constraint]) -> Option<Vec<i128>> {
         let constraints: Vec<&Constraint> = constraints.iter().collect();
-        solve(variables, &constraints, |_| None, &Budget::new()).unwrap()
+        let system = System { variables, first: &[], constraints: &constraints };
+        solve(&system, |_| None, BRANCHES_MAX, &Budget::new()).unwrap()
     }
 
     #[test]

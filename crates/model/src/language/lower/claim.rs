@@ -92,8 +92,14 @@ impl Lowering<'_> {
         for (names, factor) in &quasi.classes {
             let mut operations = Vec::new();
             for name in names {
-                let known = &self.model.objects[object].operations;
-                match known.iter().position(|operation| operation.name.text == name.text) {
+                // An operation that is written several times is one method.
+                let mut known: Vec<&str> = Vec::new();
+                for operation in &self.model.objects[object].operations {
+                    if !known.contains(&operation.name.text.as_str()) {
+                        known.push(&operation.name.text);
+                    }
+                }
+                match known.iter().position(|known| *known == name.text) {
                     Some(at) => operations.push(at),
                     None => {
                         let message = format!("`{}` has no operation `{}`", spec.name.text, name.text);

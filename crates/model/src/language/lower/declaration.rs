@@ -44,7 +44,8 @@ impl<'a> Lowering<'a> {
             let declared = self.fresh(&channel.name).and_then(|()| self.channel(channel));
             self.keep(declared);
         }
-        for alphabet in &model.alphabets {
+        for (at, alphabet) in model.alphabets.iter().enumerate() {
+            self.alphabets.entry(&alphabet.process.text).or_default().push(at);
             if !self.definitions.contains_key(alphabet.process.text.as_str()) {
                 let unknown = self.unknown_process(&alphabet.process);
                 self.keep::<()>(Err(unknown));
@@ -131,7 +132,13 @@ impl<'a> Lowering<'a> {
             return self.error(Code::TooLarge, var.name.span, format!("the variables take more than {DATA_MAX} words"));
         }
         self.data.extend(values);
-        self.globals.push(Global { name: var.name.text.clone(), at, len, boolean: ty == Ty::Bool, array: !sizes.is_empty() });
+        self.globals.push(Global {
+            name: var.name.text.clone(),
+            at,
+            len,
+            boolean: ty == Ty::Bool,
+            array: !sizes.is_empty(),
+        });
         self.variables.insert(&var.name.text, Variable::Words { at, sizes, bounds, ty });
         Ok(())
     }

@@ -122,6 +122,7 @@ struct Lowering<'a> {
     constants: Map<&'a str, i32>,
     defines: Map<&'a str, usize>,
     definitions: Map<&'a str, usize>,
+    alphabets: Map<&'a str, Vec<usize>>,
 
     exprs: Vec<Ex>,
     expr_ids: Map<Ex, ExId>,
@@ -183,6 +184,7 @@ impl<'a> Lowering<'a> {
             constants: Map::default(),
             defines: Map::default(),
             definitions: Map::default(),
+            alphabets: Map::default(),
             exprs: Vec::new(),
             expr_ids: Map::default(),
             nodes: Vec::new(),
@@ -287,14 +289,10 @@ impl<'a> Lowering<'a> {
         definition: &ast::Definition,
         binders: &[Binder],
     ) -> Option<Box<[super::program::Events]>> {
-        let name = &definition.name.text;
-        let declared: Vec<_> = self.model.alphabets.iter().filter(|a| a.process.text == *name).collect();
-        if declared.is_empty() {
-            return None;
-        }
+        let declared = self.alphabets.get(definition.name.text.as_str())?.clone();
         let mut own = Own { list: binders.to_vec(), bound: Vec::new() };
         let mut events = Vec::new();
-        for set in declared.iter().flat_map(|alphabet| &alphabet.events) {
+        for set in declared.iter().flat_map(|&at| &self.model.alphabets[at].events) {
             let lowered = self.events(set, &mut own);
             events.extend(self.keep(lowered));
         }

@@ -14,8 +14,8 @@ impl<'a> Lowering<'a> {
         let mut objects = Vec::new();
         for (at, object) in model.objects.iter().enumerate() {
             let name = object.name.text.as_str();
-            let taken = self.definitions.contains_key(name)
-                || model.objects[..at].iter().any(|other| other.name.text == name);
+            let taken =
+                self.definitions.contains_key(name) || model.objects[..at].iter().any(|other| other.name.text == name);
             if taken {
                 let twice = self.error::<()>(Code::Twice, object.name.span, format!("`{name}` is declared twice"));
                 self.keep(twice);
@@ -68,12 +68,7 @@ impl<'a> Lowering<'a> {
         Ok(Object { name: object.name.text.clone(), threads: threads as u32, program, ways, methods })
     }
 
-    fn operation(
-        &mut self,
-        operation: &'a ast::Operation,
-        methods: &mut Vec<Method>,
-        labels: &Labels,
-    ) -> Lowered<Way> {
+    fn operation(&mut self, operation: &'a ast::Operation, methods: &mut Vec<Method>, labels: &Labels) -> Lowered<Way> {
         let name = &operation.name.text;
         if operation.params.len() > 1 {
             return Err(Box::new(
@@ -135,8 +130,9 @@ impl<'a> Lowering<'a> {
     ) -> Lowered<super::super::labels::NameId> {
         if !labels.has(name, Joint::Dot) {
             return Err(Box::new(
-                Diagnostic::new(Code::Unknown, operation.name.span, format!("no process has an event `{name}`"))
-                    .help(format!("calls are {0}_inv.thread.value, returns are {0}_res.thread.value", operation.name.text)),
+                Diagnostic::new(Code::Unknown, operation.name.span, format!("no process has an event `{name}`")).help(
+                    format!("calls are {0}_inv.thread.value, returns are {0}_res.thread.value", operation.name.text),
+                ),
             ));
         }
         Ok(labels.name(name, Joint::Dot))

@@ -1,6 +1,7 @@
 //! Tests of the language as a whole.
 
 mod constructs;
+mod errors;
 mod random;
 mod reference;
 

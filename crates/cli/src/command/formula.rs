@@ -1,0 +1,100 @@
+//! `selvedge formula`: derives the counting formula of a kernel; and how every command reads a kernel.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use selvedge_history::counting::kernel::{Formula, Grammar, builtin};
+
+use super::convert::to_file_or_stdout;
+use super::output;
+use crate::exit::Exit;
+use crate::report::print::complain;
+use crate::source;
+use crate::trouble::Trouble;
+
+/// A kernel larger than this is a mistake.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// The flags as typed.
+#[derive(Args)]
+#[command(
+    after_help = "A kernel is a file with a grammar of the legal serial executions (docs/counting.md), or one of the names\n\
+                        mutex, rwlock, counter, semaphore(N)."
+)]
+pub struct Flags {
+    /// The kernel
+    #[arg(value_name = "KERNEL")]
+    kernel: PathBuf,
+
+    /// The greatest length of the histories that the formula is about
+    #[arg(short, value_name = "K", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=8))]
+    k: u8,
+
+    /// Where to write; standard output if not given
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// The flags as resolved.
+pub struct Settings {
+    kernel: PathBuf,
+    k: usize,
+    output: Option<PathBuf>,
+}
+
+impl Flags {
+    /// Resolves the flags.
+    pub fn resolve(self) -> Settings {
+        Settings { kernel: self.kernel, k: usize::from(self.k), output: output(self.output) }
+    }
+}
+
+/// Derives the formula and writes it.
+pub fn run(settings: &Settings) -> Exit {
+    let written = read(&settings.kernel, settings.k)
+        .and_then(|formula| to_file_or_stdout(settings.output.as_deref(), |out| write!(out, "{formula}")));
+    match written {
+        Ok(()) => Exit::Pass,
+        Err(trouble) => {
+            complain(&format!("{trouble}\n"));
+            Exit::Input
+        }
+    }
+}
+
+/// Reads a kernel, from a file or by its name, and derives its formula.
+pub fn read(kernel: &Path, k: usize) -> Result<Formula, Trouble> {
+    let file = source::name(kernel);
+    let text = match named(kernel) {
+        Some(text) => text,
+        None => text_of(kernel, &file)?,
+    };
+    let grammar = Grammar::parse(&text).map_err(|error| {
+        Trouble::new(&file, &error.reason)
+            .at(error.place.line, Some(error.place.column))
+            .advise(error.excerpt(&text).replace('\n', "\n  "))
+    })?;
+    Formula::new(grammar, k).map_err(|error| Trouble::new(&file, error))
+}
+
+fn text_of(kernel: &Path, file: &str) -> Result<String, Trouble> {
+    let length = std::fs::metadata(kernel).map_err(|error| Trouble::io(file, &error))?.len();
+    if length > BYTES_MAX {
+        return Err(Trouble::new(file, "a kernel should be a short text, not more than a mebibyte"));
+    }
+    let bytes = std::fs::read(kernel).map_err(|error| Trouble::io(file, &error))?;
+    String::from_utf8(bytes).map_err(|_| Trouble::new(file, "a kernel should be UTF-8 text"))
+}
+
+/// The text of a kernel that has a name, unless a file has it.
+fn named(kernel: &Path) -> Option<String> {
+    let name = kernel.to_str().filter(|_| !kernel.exists())?;
+    let permits = name.strip_prefix("semaphore(").and_then(|rest| rest.strip_suffix(')'));
+    match (name, permits) {
+        ("mutex", _) => Some(builtin::MUTEX.to_owned()),
+        ("rwlock", _) => Some(builtin::RWLOCK.to_owned()),
+        ("counter", _) => Some(builtin::COUNTER.to_owned()),
+        (_, Some(permits)) => permits.parse().ok().filter(|permits| *permits <= 20).map(builtin::bounded_semaphore),
+        _ => None,
+    }
+}

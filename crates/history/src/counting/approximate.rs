@@ -1,0 +1,347 @@
+//! A_k of a recorded history against the formulas of its object.
+//!
+//! Queues, stacks, priority queues and bags have formulas of the [logic](super::logic); mutexes, readers-writer locks, semaphores and the elements of
+//! a set have a [kernel](super::kernel), whose formula misses nothing that A_k shows; so does a register with few values, and one with many has formulas.
+//!
+//! Invariant: a violation here is one of linearizability. That none is seen says nothing.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use super::kernel::{self, Counted, Grammar, Shown, builtin};
+use super::label::Label;
+use super::logic::{self, Facts, Role, Structure};
+use super::order::IntervalOrder;
+use super::parts::{Operations, Prefixes, parts};
+use super::solver::Halt;
+use super::triangle::Triangle;
+use crate::check::{Unfit, read};
+use crate::evidence::Part;
+use crate::object::{Kind, Misuse, Object, ObjectVisitor, find};
+use crate::{Budget, Log, OpId, Value};
+
+/// How many values a register may hold to be decided by its kernel.
+const REGISTER_VALUES_MAX: usize = 4;
+
+/// A violation that counting shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountingViolation {
+    /// Which object.
+    pub part: Part,
+    /// After how many events of that object it shows.
+    pub events: u32,
+    /// The name of the formula.
+    pub formula: &'static str,
+    /// What is wrong.
+    pub what: &'static str,
+    /// The operations that show it.
+    pub operations: Vec<OpId>,
+    /// Where a kernel decided: the numbers that no serial execution has.
+    pub demands: Vec<Shown>,
+}
+
+/// What a look at a log came to.
+#[derive(Clone, Debug)]
+pub struct Approximation {
+    /// The violation seen, if any.
+    pub violation: Option<CountingViolation>,
+    /// Why the look was cut short, if it was.
+    pub halt: Option<Halt>,
+    /// How many objects there are.
+    pub parts: usize,
+    /// How many histories (whole ones and beginnings) were looked at.
+    pub looked_at: u64,
+    /// The greatest length of an object's history.
+    pub length: usize,
+}
+
+/// Why a log cannot be looked at.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unapproximated {
+    /// An operation does not fit the object.
+    Unfit(Unfit),
+    /// There is no formula for such an object.
+    NoFormula(Kind),
+    /// k is larger than [`kernel::K_MAX`].
+    K,
+}
+
+impl fmt::Display for Unapproximated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unapproximated::Unfit(unfit) => unfit.fmt(f),
+            Unapproximated::NoFormula(kind) => write!(f, "there is no counting formula for a {kind}"),
+            Unapproximated::K => write!(f, "k should be at most {}", kernel::K_MAX),
+        }
+    }
+}
+
+impl std::error::Error for Unapproximated {}
+
+/// Looks for violations in A_k of each object's history.
+pub fn approximate(
+    log: &Log,
+    kind: Kind,
+    initial: Option<&Value>,
+    k: usize,
+    prefixes: Prefixes,
+    budget: &Budget,
+) -> Result<Approximation, Unapproximated> {
+    if k > kernel::K_MAX {
+        return Err(Unapproximated::K);
+    }
+    let initial = initial.or(log.initial.as_ref()).cloned().unwrap_or_default();
+    let stated = (!initial.is_nil()).then_some(&initial);
+    let unfit = |misuse| Unfit { op: None, at_return: false, method: String::new(), misuse };
+    let checked =
+        kind.with_object(stated, Fits { log, kind }).map_err(|misuse: Misuse| Unapproximated::Unfit(unfit(misuse)))?;
+    checked.map_err(Unapproximated::Unfit)?;
+    let mut looker = Looker { log, kind, initial, k, prefixes, budget, kernels: HashMap::new(), looked_at: 0 };
+    let mut answer = Approximation { violation: None, halt: None, parts: 0, looked_at: 0, length: 0 };
+    for part in parts(log, |call| kind.part_key(call)) {
+        answer.parts += 1;
+        answer.length = answer.length.max(IntervalOrder::of(part.history()).length());
+        match looker.part(&part)? {
+            Ok(violation) => answer.violation = violation,
+            Err(halt) => answer.halt = answer.halt.or(Some(halt)),
+        }
+        if answer.violation.is_some() {
+            break;
+        }
+    }
+    answer.looked_at = looker.looked_at;
+    Ok(answer)
+}
+
+/// Whether every operation fits the object.
+struct Fits<'a> {
+    log: &'a Log,
+    kind: Kind,
+}
+
+impl ObjectVisitor for Fits<'_> {
+    type Answer = Result<(), Unfit>;
+
+    fn visit<O: Object + Sync + 'static>(self, object: O) -> Self::Answer {
+        (0..self.log.history.len() as u32).try_for_each(|op| read(&object, self.kind, self.log, OpId(op)).map(|_| ()))
+    }
+}
+
+struct Looker<'a> {
+    log: &'a Log,
+    kind: Kind,
+    initial: Value,
+    k: usize,
+    prefixes: Prefixes,
+    budget: &'a Budget,
+    /// Formulas by the text of their kernels: parts mostly share one.
+    kernels: HashMap<String, kernel::Formula>,
+    looked_at: u64,
+}
+
+type Seen = Result<Option<CountingViolation>, Halt>;
+
+impl Looker<'_> {
+    fn part(&mut self, part: &Operations<'_>) -> Result<Seen, Unapproximated> {
+        let mut labels: Vec<Label> = part.ops().map(|op| self.label(op)).collect();
+        let text = match self.kind {
+            Kind::Mutex => Some(builtin::MUTEX.to_owned()),
+            Kind::RwLock => Some(builtin::RWLOCK.to_owned()),
+            Kind::Set => {
+                labels.iter_mut().for_each(|label| label.argument = Value::Nil);
+                Some(builtin::SET.to_owned())
+            }
+            Kind::Semaphore => match self.initial.as_int().unwrap_or(1) {
+                permits @ 0..=12 => Some(builtin::semaphore(permits.unsigned_abs())),
+                _ => None,
+            },
+            Kind::Register => self.number_values(&mut labels),
+            _ => None,
+        };
+        let families = logic::families(self.kind);
+        match text {
+            Some(text) => Ok(self.by_kernel(part, &labels, text)),
+            None if families.is_empty() => Err(Unapproximated::NoFormula(self.kind)),
+            None => Ok(self.by_families(part, labels, families)),
+        }
+    }
+
+    /// What the operation did, with the name that the object has for its method.
+    fn label(&self, op: OpId) -> Label {
+        let operation = self.log.history.operation(op);
+        let method = find(self.kind.methods(), self.log.name(operation.input.method)).expect("it fits the object");
+        let silent = matches!(
+            method,
+            "enq"
+                | "push"
+                | "insert"
+                | "write"
+                | "acquire"
+                | "release"
+                | "read_acquire"
+                | "read_release"
+                | "write_acquire"
+                | "write_release"
+        ) || (method == "add" && self.kind == Kind::Bag);
+        let result = operation.output().map(|output| if silent { Value::Nil } else { output.clone() });
+        Label { method: method.to_owned(), argument: self.kind.argument(&operation.input), result }
+    }
+
+    /// Replaces the values of a register by numbers, the initial one by 0, and answers its kernel; `None` when there are many.
+    fn number_values(&self, labels: &mut [Label]) -> Option<String> {
+        let mut numbers: HashMap<Value, i64> = HashMap::from([(self.initial.clone(), 0)]);
+        let mut numbered = labels.to_vec();
+        for label in &mut numbered {
+            let read = label.method == "read";
+            let value = if read { label.result.as_mut() } else { Some(&mut label.argument) };
+            if let Some(value) = value {
+                let next = numbers.len() as i64;
+                *value = Value::Int(*numbers.entry(value.clone()).or_insert(next));
+            }
+        }
+        if numbers.len() > REGISTER_VALUES_MAX {
+            return None;
+        }
+        labels.clone_from_slice(&numbered);
+        let values: Vec<Value> = (0..REGISTER_VALUES_MAX as i64).map(Value::Int).collect();
+        Some(builtin::register(&values))
+    }
+
+    fn by_kernel(&mut self, part: &Operations<'_>, labels: &[Label], text: String) -> Seen {
+        let k = self.k;
+        let formula = self.kernels.entry(text).or_insert_with_key(|text| {
+            let grammar = Grammar::parse(text).expect("the built-in kernels are right");
+            kernel::Formula::new(grammar, k).expect("the built-in kernels are small")
+        });
+        let number =
+            |label: &Label| kernel::number(formula, label.clone(), OpId(0)).expect("the kernel has all of them");
+        let counted: Vec<Counted> = labels.iter().map(number).collect();
+        let whole = IntervalOrder::of(part.history());
+        let found = kernel::look(formula, part, &counted, &whole, self.prefixes, self.budget, &mut self.looked_at)?;
+        Ok(found.map(|violation| CountingViolation {
+            operations: violation.operations(),
+            part: violation.part,
+            events: violation.events,
+            formula: "kernel",
+            what: "no serial execution has so many operations of each kind in these intervals",
+            demands: violation.demands,
+        }))
+    }
+
+    fn by_families(&mut self, part: &Operations<'_>, labels: Vec<Label>, families: &[logic::Family]) -> Seen {
+        let numbered = Numbered::new(self.kind, &self.initial, &labels);
+        let formulas: Vec<(&logic::Family, logic::Formula)> = families
+            .iter()
+            .map(|family| (family, logic::Formula::parse(family.text).expect("the built-in formulas are right")))
+            .collect();
+        for events in self.prefixes.of(part.history()) {
+            let prefix = part.history().prefix(events);
+            self.looked_at += 1;
+            let order = IntervalOrder::of(&prefix).approximate(self.k);
+            let structure = numbered.structure(&order, self.k);
+            for (family, formula) in &formulas {
+                let Some(witness) = structure.find(formula, self.budget).map_err(Halt::Limit)? else { continue };
+                let shown: Vec<&Label> = witness.iter().map(|(_, label)| structure.label(*label)).collect();
+                let operations = numbered.operations(&order, &shown).map(|own| part.op(own)).collect();
+                return Ok(Some(CountingViolation {
+                    part: part.name(),
+                    events: events as u32,
+                    formula: family.name,
+                    what: family.what,
+                    operations,
+                    demands: Vec::new(),
+                }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The labels of one object's operations, numbered, with what formulas may ask about them.
+struct Numbered {
+    labels: Vec<(Label, Facts)>,
+    /// By operation: its label when it has returned (or what it is if it never does), and its label before.
+    operations: Vec<(usize, usize)>,
+}
+
+impl Numbered {
+    fn new(kind: Kind, initial: &Value, labels: &[Label]) -> Self {
+        let mut numbers: HashMap<Label, usize> = HashMap::new();
+        let mut all: Vec<Label> = Vec::new();
+        let mut number = |label: &Label| {
+            *numbers.entry(label.clone()).or_insert_with(|| {
+                all.push(label.clone());
+                all.len() - 1
+            })
+        };
+        let operations = labels.iter().map(|label| (number(label), number(&label.pending()))).collect();
+        let value = |label: &Label| match role(kind, label) {
+            Role::Insert => Some(label.argument.clone()),
+            Role::Remove | Role::Observe => label.result.clone(),
+            Role::Removing | Role::Empty | Role::Other => None,
+        };
+        let mut values: Vec<Value> = all.iter().filter_map(value).collect();
+        values.sort_unstable();
+        values.dedup();
+        let facts = |label: &Label| {
+            let value = value(label);
+            let place = value.as_ref().and_then(|value| values.binary_search(value).ok());
+            let rank =
+                place.map_or(0, |place| if kind == Kind::PriorityQueueMin { values.len() - place } else { place });
+            Facts { role: role(kind, label), value: place, rank, initial: value.is_some_and(|value| value == *initial) }
+        };
+        let labels = all.iter().map(|label| (label.clone(), facts(label))).collect();
+        Numbered { labels, operations }
+    }
+
+    fn label_of(&self, order: &IntervalOrder, op: OpId) -> usize {
+        let (after, before) = self.operations[op.0 as usize];
+        if order.is_pending(op) { before } else { after }
+    }
+
+    fn structure(&self, order: &IntervalOrder, k: usize) -> Structure {
+        let mut counts: Vec<Option<Triangle>> = vec![None; self.labels.len()];
+        for op in (0..order.operations() as u32).map(OpId) {
+            let (first, last) = order.interval(op);
+            let last = if order.is_pending(op) { k } else { last };
+            counts[self.label_of(order, op)].get_or_insert_with(|| Triangle::new(k)).increment(first, last);
+        }
+        let labels = self.labels.iter().zip(counts);
+        Structure::new(k, labels.filter_map(|((label, facts), counts)| Some((label.clone(), facts.clone(), counts?))))
+    }
+
+    /// The operations with one of the labels, those called last where there are many.
+    fn operations<'s>(&'s self, order: &'s IntervalOrder, labels: &'s [&Label]) -> impl Iterator<Item = OpId> + 's {
+        let mut shown = vec![0; labels.len()];
+        let mut ops: Vec<OpId> = (0..order.operations() as u32)
+            .rev()
+            .map(OpId)
+            .filter(|&op| {
+                let label = &self.labels[self.label_of(order, op)].0;
+                let place = labels.iter().position(|shown| *shown == label);
+                place.is_some_and(|place| {
+                    shown[place] += 1;
+                    shown[place] <= kernel::OPERATIONS_MAX
+                })
+            })
+            .collect();
+        ops.reverse();
+        ops.into_iter()
+    }
+}
+
+/// What an operation does, as the formulas see it.
+fn role(kind: Kind, label: &Label) -> Role {
+    match (kind, &*label.method, &label.result) {
+        (Kind::Queue, "enq", _) | (Kind::Stack, "push", _) | (Kind::Bag, "add", _) | (Kind::Register, "write", _) => {
+            Role::Insert
+        }
+        (Kind::PriorityQueue | Kind::PriorityQueueMin, "insert", _) => Role::Insert,
+        (Kind::Register, "read", Some(_)) => Role::Observe,
+        (_, "deq" | "pop" | "poll" | "remove", Some(Value::Nil)) => Role::Empty,
+        (_, "deq" | "pop" | "poll" | "remove", Some(_)) => Role::Remove,
+        (_, "deq" | "pop" | "poll" | "remove", None) => Role::Removing,
+        _ => Role::Other,
+    }
+}

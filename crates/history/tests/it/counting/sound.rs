@@ -1,0 +1,86 @@
+//! Whatever counting reports is a violation: approximate answers against trying every order.
+//!
+//! Histories are those of `random`: distinct and repeated values, pending operations, several objects, stuck ends. How much is seen at which k
+//! is printed; `docs/counting.md` has the numbers of a large run.
+
+use std::collections::BTreeMap;
+
+use selvedge_history::counting::{Prefixes, approximate};
+use selvedge_history::object::Kind;
+use selvedge_history::{Budget, Log};
+
+use crate::{brute, random};
+
+/// Whether counting sees something wrong; the name of the formula.
+fn seen(log: &Log, kind: Kind, k: usize, prefixes: Prefixes) -> Option<&'static str> {
+    let answer = approximate(log, kind, None, k, prefixes, &Budget::new()).expect("the log fits the object");
+    assert_eq!(answer.halt, None);
+    answer.violation.map(|violation| {
+        assert!(!violation.operations.is_empty() || !violation.demands.is_empty(), "a violation shows operations");
+        violation.formula
+    })
+}
+
+/// Draws histories, and panics when counting reports what is right. Small runs have too few violations to say how many are seen.
+fn sound(kind: Kind, ks: &[usize], default: u64) {
+    let total = super::histories(default);
+    let mut violations = 0;
+    let mut whole: BTreeMap<usize, u64> = BTreeMap::new();
+    let mut beginnings: BTreeMap<usize, u64> = BTreeMap::new();
+    let mut by_formula: BTreeMap<(&str, usize), u64> = BTreeMap::new();
+    for seed in 0..total {
+        let draft = random::draft(kind, seed);
+        let log = draft.log();
+        let wrong = !brute::linearizable(&log, kind);
+        // That something blocked without need is not for counting to see.
+        let visible = wrong && !draft.stuck;
+        violations += u64::from(visible);
+        for &k in ks {
+            // Where nothing is wrong nothing may be seen anywhere; where something is, it is of interest where it shows.
+            let any = seen(&log, kind, k, Prefixes::AtMost(usize::MAX));
+            assert!(any.is_none() || wrong, "{kind} seed {seed} k={k}: {any:?} in\n  {draft}");
+            if let (true, Some(formula)) = (visible, any) {
+                *beginnings.entry(k).or_default() += 1;
+                *by_formula.entry((formula, k)).or_default() += 1;
+                *whole.entry(k).or_default() += u64::from(seen(&log, kind, k, Prefixes::Whole).is_some());
+            }
+        }
+    }
+    let share = |counts: &BTreeMap<usize, u64>, k: usize| {
+        100.0 * *counts.get(&k).unwrap_or(&0) as f64 / (violations.max(1)) as f64
+    };
+    for &k in ks {
+        let (whole, beginnings) = (share(&whole, k), share(&beginnings, k));
+        println!(
+            "{kind} k={k}: {violations} violations of {total}; {whole:.1}% in the whole, {beginnings:.1}% in beginnings"
+        );
+    }
+    println!("{kind} by formula: {by_formula:?}");
+    if total < 1_000 {
+        return;
+    }
+    let most = ks.iter().map(|k| beginnings.get(k).copied().unwrap_or(0)).max().unwrap_or(0);
+    assert!(violations * 20 > total && most * 4 > violations, "{kind}: {most} of {violations} seen");
+}
+
+macro_rules! sound {
+    ($($name:ident: $kind:ident, $ks:expr, $default:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            sound(Kind::$kind, &$ks, $default);
+        }
+    )*};
+}
+
+sound! {
+    sound_on_queues: Queue, [0, 1, 2, 3, 4], 150;
+    sound_on_stacks: Stack, [0, 1, 2, 3, 4], 150;
+    sound_on_priority_queues: PriorityQueue, [0, 1, 2, 3, 4], 100;
+    sound_on_priority_queues_min: PriorityQueueMin, [0, 1, 2], 60;
+    sound_on_bags: Bag, [0, 1, 2, 3, 4], 60;
+    sound_on_sets: Set, [0, 1, 2, 3, 4], 30;
+    sound_on_registers: Register, [0, 1, 2, 3, 4], 20;
+    sound_on_mutexes: Mutex, [0, 1, 2, 3, 4], 30;
+    sound_on_rwlocks: RwLock, [0, 1, 2], 10;
+    sound_on_semaphores: Semaphore, [0, 1], 10;
+}

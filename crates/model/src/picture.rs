@@ -1,0 +1,159 @@
+//! Pictures: a counterexample or a small state space as DOT, a counterexample as SVG.
+//!
+//! Invariant: every text from a model is escaped for the language it is written into.
+
+use std::fmt::Write;
+
+use crate::answer::{Trace, Trouble};
+use crate::graph::Graph;
+use crate::limits::{Limit, Settings};
+use crate::system::{Label, TransitionSystem};
+
+/// The run as a chain of states.
+pub fn trace_to_dot(trace: &Trace) -> String {
+    let mut text = String::from("digraph counterexample {\n  rankdir=LR;\n  node [shape=box, fontname=monospace];\n");
+    let mut node = |number: usize, state: &Option<String>| {
+        let name = state.clone().unwrap_or_else(|| number.to_string());
+        let _ = writeln!(text, "  s{number} [label=\"{}\"];", dot_escape(&name));
+    };
+    node(0, &trace.initial);
+    for (at, step) in trace.steps.iter().enumerate() {
+        node(at + 1, &step.state);
+    }
+    for (at, step) in trace.steps.iter().enumerate() {
+        let label = dot_escape(&format!("{}: {}", step.actor, step.label));
+        let style = if step.action.label == Label::TAU { ", style=dashed" } else { "" };
+        let _ = writeln!(text, "  s{at} -> s{} [label=\"{label}\"{style}];", at + 1);
+    }
+    text.push_str("}\n");
+    text
+}
+
+/// Every state and step of a system, if there are at most `states_max` states.
+pub fn space_to_dot<S: TransitionSystem>(system: &S, states_max: u64) -> Result<Result<String, Limit>, Trouble> {
+    let settings = Settings { states_max: Some(states_max), ..Settings::default() };
+    let graph = match Graph::build(system, &settings, settings.watch())? {
+        Ok(graph) if graph.states.len() as u64 <= states_max => graph,
+        Ok(_) => return Ok(Err(Limit::States)),
+        Err((limit, _)) => return Ok(Err(limit)),
+    };
+    let mut text = String::from("digraph states {\n  node [shape=box, fontname=monospace];\n");
+    for (number, packed) in graph.states.iter().enumerate() {
+        let state = system.unpack(packed);
+        let name = system.describe(&state).unwrap_or_else(|| number.to_string());
+        let first = if graph.initial.contains(&(number as u32)) { ", penwidth=2" } else { "" };
+        let last = if system.terminated(&state) { ", peripheries=2" } else { "" };
+        let _ = writeln!(text, "  s{number} [label=\"{}\"{first}{last}];", dot_escape(&name));
+    }
+    for (number, steps) in graph.steps.iter().enumerate() {
+        for (action, to) in steps {
+            let label = dot_escape(&system.label_name(action.label));
+            let style = if action.label == Label::TAU { ", style=dashed" } else { "" };
+            let _ = writeln!(text, "  s{number} -> s{to} [label=\"{label}\"{style}];");
+        }
+    }
+    text.push_str("}\n");
+    Ok(Ok(text))
+}
+
+/// Height of a row and width of a column, in pixels.
+const ROW: usize = 24;
+const COLUMN: usize = 200;
+
+/// The run as a drawing: a column for each actor, a row for each step, the state beside it.
+pub fn trace_to_svg(trace: &Trace) -> String {
+    let mut actors: Vec<(u32, &str)> = Vec::new();
+    for step in &trace.steps {
+        if !actors.iter().any(|known| known.0 == step.action.actor) {
+            actors.push((step.action.actor, &step.actor));
+        }
+    }
+    actors.sort_unstable();
+    let state_x = 40 + actors.len() * COLUMN;
+    let state_width = trace.steps.iter().filter_map(|step| step.state.as_ref()).map(|s| s.chars().count()).max();
+    let width = state_x + 20 + 8 * state_width.unwrap_or(0);
+    let height = (trace.steps.len() + 2) * ROW + 10;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" font-family=\"monospace\" font-size=\"13\">\n"
+    );
+    let mut text = |x: usize, y: usize, content: &str, style: &str| {
+        let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\"{style}>{}</text>", xml_escape(content));
+    };
+    for (column, (_, name)) in actors.iter().enumerate() {
+        text(40 + column * COLUMN, ROW, name, " font-weight=\"bold\"");
+    }
+    if let Some(state) = &trace.initial {
+        text(state_x, ROW, state, " fill=\"#555\"");
+    }
+    for (row, step) in trace.steps.iter().enumerate() {
+        let y = (row + 2) * ROW;
+        let column = actors.iter().position(|actor| actor.0 == step.action.actor).unwrap_or(0);
+        let style = if step.action.label == Label::TAU { " fill=\"#888\"" } else { "" };
+        text(4, y, &(row + 1).to_string(), " fill=\"#aaa\"");
+        text(40 + column * COLUMN, y, &step.label, style);
+        if let Some(state) = &step.state {
+            text(state_x, y, state, " fill=\"#555\"");
+        }
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+fn dot_escape(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            c if c.is_control() => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn xml_escape(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '"' => out.push_str("&quot;"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::TraceStep;
+    use crate::models::SlotQueue;
+    use crate::system::Action;
+
+    #[test]
+    fn text_from_a_model_cannot_break_out() {
+        let step = TraceStep {
+            action: Action { label: Label(2), actor: 0 },
+            actor: "a\"<b>".to_string(),
+            label: "x\\\" & <y>\n".to_string(),
+            state: Some("\u{1b}[31m</text>".to_string()),
+            packed: Vec::new(),
+        };
+        let trace = Trace { initial: None, steps: vec![step], shortest: true, fewest_switches: true };
+        let dot = trace_to_dot(&trace);
+        assert!(dot.contains(r#"label="a\"<b>: x\\\" & <y>\n""#), "{dot}");
+        let svg = trace_to_svg(&trace);
+        assert!(svg.contains("x\\&quot; &amp; &lt;y&gt; ") && !svg.contains("</text></text>"), "{svg}");
+        assert!(!svg.contains('\u{1b}') && !dot.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn a_large_space_is_not_drawn() {
+        assert_eq!(space_to_dot(&SlotQueue, 100).unwrap(), Err(Limit::States));
+    }
+}
