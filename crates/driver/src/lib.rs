@@ -5,6 +5,7 @@
 
 mod compile;
 mod finding;
+mod object;
 mod report;
 mod run;
 pub mod rust;
@@ -15,6 +16,7 @@ mod source;
 
 pub use compile::{CompileError, Compiler, Source, compile};
 pub use finding::{Finding, FindingError, FindingKind, Place, StepRecord, ThreadRecord, Waits};
+pub use object::{MatrixRecord, ObjectFinding, ObjectKind, ObjectReport, ObjectSettings};
 pub use report::{CoverageRecord, Report, TestReport};
 pub use run::{
     DIRECTORY_VARIABLE, Program, REPORT_VARIABLE, RunError, SETTINGS_VARIABLE, Session, fingerprint, replay, run,

@@ -83,4 +83,7 @@ pub struct Report {
     pub tests: Vec<TestReport>,
     /// Why the runtime could not go on.
     pub error: Option<String>,
+    /// One for each object that was tested.
+    #[serde(default)]
+    pub objects: Vec<crate::object::ObjectReport>,
 }

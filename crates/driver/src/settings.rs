@@ -68,6 +68,8 @@ pub struct Settings {
     pub replay: Option<String>,
     /// Stop in the debugger when the replay reaches what was found.
     pub stop_at_failure: bool,
+    /// What to do with objects.
+    pub object: crate::object::ObjectSettings,
 }
 
 impl Default for Settings {
@@ -88,6 +90,7 @@ impl Default for Settings {
             histories: false,
             replay: None,
             stop_at_failure: false,
+            object: crate::object::ObjectSettings::default(),
         }
     }
 }

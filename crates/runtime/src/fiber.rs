@@ -36,6 +36,10 @@ pub enum Wants {
     Once(usize),
     /// A change of what its loop reads.
     Change,
+    /// All threads of a matrix to be there.
+    Gate,
+    /// The end of all threads of a matrix.
+    Columns,
 }
 
 impl Wants {
@@ -52,6 +56,8 @@ impl Wants {
             Wants::End(other) => control.fibers[other].ended,
             Wants::Wake | Wants::Change => control.fibers[thread].woken,
             Wants::Once(once) => control.objects.once_done(once),
+            Wants::Gate => control.lineup.is_open(),
+            Wants::Columns => control.lineup.threads.iter().all(|&other| control.fibers[other].ended),
         }
     }
 }

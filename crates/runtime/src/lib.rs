@@ -15,6 +15,7 @@
 //! | `memory` | the heap, and putting variables back |
 //! | `race`, `spin` | data races, and loops that wait |
 //! | `history` | calls and returns of operations |
+//! | `lineup` | objects: phase 1 and phase 2 of Line-Up, matrix after matrix |
 //! | `session`, `finding`, `watchdog` | run after run, what they found, and what never ends |
 //!
 //! Invariant: nothing here knows how a strategy decides, and no strategy knows what a fiber is.
@@ -28,6 +29,7 @@ mod fiber;
 mod finding;
 mod heap;
 mod history;
+mod lineup;
 mod memory;
 mod point;
 mod posix;

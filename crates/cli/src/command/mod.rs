@@ -5,6 +5,7 @@
 mod check;
 mod convert;
 mod generate;
+mod objects;
 mod replay;
 mod test;
 mod verify;

@@ -12,6 +12,7 @@ use clap::{Args, ValueEnum};
 use selvedge_driver::{self as driver, CoverageRecord, Reuse, RunError, Search, TestReport};
 use selvedge_history::{Budget, Limit};
 
+use super::objects::ObjectFlags;
 use crate::exit::Exit;
 use crate::library::Places;
 use crate::limits::Limits;
@@ -85,6 +86,9 @@ pub struct Flags {
     /// Time for all tests together, such as 500ms, 60s or 5m; none for no limit
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = quantity::time)]
     time_max: TimeMax,
+
+    #[command(flatten)]
+    objects: ObjectFlags,
 
     /// Where findings are written
     #[arg(long, value_name = "DIR", default_value = "selvedge-findings")]
@@ -172,6 +176,7 @@ impl Flags {
             steps_max: self.steps_max,
             reuse,
             test: self.test,
+            object: self.objects.resolve(),
             ..driver::Settings::default()
         };
         let directory = std::env::current_dir().unwrap_or_default();
@@ -289,9 +294,10 @@ fn list(settings: &Settings, built: &Built) -> Result<Vec<String>, Trouble> {
     let search = driver::Settings { runs_max: 0, test: None, ..settings.search.clone() };
     let session = driver::run(&built.program, &search, &built.directory);
     let session = session.map_err(|error| Trouble::new(&name, error))?;
-    let mut tests: Vec<String> = session.report.tests.into_iter().map(|report| report.test).collect();
+    let objects = session.report.objects.into_iter().map(|report| report.object);
+    let mut tests: Vec<String> = session.report.tests.into_iter().map(|report| report.test).chain(objects).collect();
     if tests.is_empty() {
-        let reason = "expected a test, found neither SELVEDGE_TEST nor main";
+        let reason = "expected a test, found neither SELVEDGE_TEST, SELVEDGE_OBJECT nor main";
         return Err(
             Trouble::new(&name, reason).advise("a test is SELVEDGE_TEST(name) { ... } with #include <selvedge.h>")
         );
@@ -308,21 +314,29 @@ fn list(settings: &Settings, built: &Built) -> Result<Vec<String>, Trouble> {
 
 fn run_test(built: &Built, search: driver::Settings, test: &str, budget: &Budget) -> Result<Tested, String> {
     let interrupted = || budget.reached() == Some(Limit::Interrupted);
+    let mut object = None;
     let report = if interrupted() {
         nothing(test)
     } else {
         let work = || driver::run(&built.program, &search, &built.directory);
         match guard::run(search.time_max, budget, work) {
-            (Ok(session), _) => match (session.report.error, session.report.tests.into_iter().next()) {
-                (None, Some(report)) => report,
-                (error, _) => return Err(error.unwrap_or_else(|| format!("the test `{test}` is gone"))),
-            },
+            (Ok(session), _) => {
+                object = session.report.objects.into_iter().next();
+                if let Some(error) = object.as_ref().and_then(|object| object.error.as_ref()) {
+                    return Err(format!("the object `{test}` cannot be tested: {error}"));
+                }
+                let report = object.as_ref().map(driver::ObjectReport::to_test);
+                match (session.report.error, session.report.tests.into_iter().next().or(report)) {
+                    (None, Some(report)) => report,
+                    (error, _) => return Err(error.unwrap_or_else(|| format!("the test `{test}` is gone"))),
+                }
+            }
             // Ctrl-C may also have reached the program before us.
             (Err(RunError::NoReport { .. }), ended) if ended || interrupted() => nothing(test),
             (Err(error), _) => return Err(error.to_string()),
         }
     };
-    Ok(Tested { report, settings: search, interrupted: interrupted(), paths: vec![] })
+    Ok(Tested { report, object, settings: search, interrupted: interrupted(), paths: vec![] })
 }
 
 /// The report on a test that nothing is known of.

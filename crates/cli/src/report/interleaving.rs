@@ -94,6 +94,9 @@ fn line(names: &mut Names, place: Option<&Place>) -> String {
 
 /// A step in words: `read head → 0`, `write head 0 → 1`, `lock a`.
 fn words(step: &StepRecord, names: &mut Names) -> String {
+    if step.what.starts_with("call ") || step.what.starts_with("return") {
+        return clean(&step.what);
+    }
     let object = names.address(step.object);
     // The name of an object says what is done with it: "lock lock" is a lock.
     let verb = match step.what.split_once(' ') {
@@ -113,7 +116,13 @@ fn words(step: &StepRecord, names: &mut Names) -> String {
 
 /// What the run ended with, in the column of the thread that it happened to.
 fn ending(finding: &Finding, names: &mut Names) -> Vec<Row> {
-    let waiting = matches!(finding.kind, FindingKind::Deadlock | FindingKind::LostWakeup | FindingKind::Livelock);
+    // The results are in the rows above.
+    if matches!(finding.kind, FindingKind::NotLinearizable | FindingKind::Nondeterministic) {
+        return Vec::new();
+    }
+    let stuck = finding.kind == FindingKind::Stuck;
+    let waiting =
+        stuck || matches!(finding.kind, FindingKind::Deadlock | FindingKind::LostWakeup | FindingKind::Livelock);
     if !waiting {
         let text = match finding.kind {
             FindingKind::Assertion => "assertion fails".to_owned(),
@@ -124,6 +133,7 @@ fn ending(finding: &Finding, names: &mut Names) -> Vec<Row> {
     }
     let threads = finding.threads.iter().filter_map(|thread| Some((thread, thread.waits.as_ref()?)));
     threads
+        .filter(|(thread, _)| !stuck || thread.thread != 0)
         .map(|(thread, waits)| {
             let text = match waits.what.as_str() {
                 "join" => format!("✗ waits for T{}", waits.object),

@@ -6,6 +6,7 @@
 pub mod interleaving;
 pub mod json;
 pub mod names;
+mod objects;
 pub mod operation;
 pub mod print;
 mod replay;

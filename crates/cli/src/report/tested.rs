@@ -3,13 +3,14 @@
 //! Invariant: coverage is stated with every verdict, relative to what was controlled. What was only sampled, or was cut short, never
 //! reads as complete.
 
-use selvedge_driver::{CoverageRecord, Finding, FindingKind, Search, Settings, TestReport};
+use selvedge_driver::{CoverageRecord, Finding, FindingKind, ObjectReport, Search, Settings, TestReport};
 use serde::Serialize;
 
 use super::Entry;
 use super::interleaving;
 use super::json::{self, round};
 use super::names::Names;
+use super::objects;
 use super::text::{FAIL, FAINT, PASS, UNKNOWN, clean, paint, paragraph};
 use crate::exit::Exit;
 use crate::quantity::{count, counted, show_time};
@@ -21,6 +22,8 @@ pub const CRITERION: &str = "assertions";
 pub struct Tested {
     /// What the runtime saw.
     pub report: TestReport,
+    /// The same for an object, with what is said of matrices.
+    pub object: Option<ObjectReport>,
     /// What it was asked to do.
     pub settings: Settings,
     /// Whether Ctrl-C or the end of the process cut it short.
@@ -64,6 +67,9 @@ impl Tested {
         let (report, settings) = (&self.report, &self.settings);
         if !report.findings.is_empty() {
             return Exit::Violation;
+        }
+        if let Some(object) = &self.object {
+            return if object.complete { Exit::Pass } else { Exit::Unknown };
         }
         if report.coverage.reaches(settings) { Exit::Pass } else { Exit::Unknown }
     }
@@ -153,8 +159,13 @@ impl Tested {
             _ => (paint(UNKNOWN, "UNKNOWN"), "no violation so far, and that says nothing about the rest".to_owned()),
         };
         let mut text = format!("{label}  {test}: {says}\n");
-        for (finding, path) in self.report.findings.iter().zip(&self.paths) {
+        for (number, (finding, path)) in self.report.findings.iter().zip(&self.paths).enumerate() {
+            let object = self.object.as_ref().and_then(|object| object.findings.get(number));
+            text += &object.map_or(String::new(), |object| format!("\n{}", objects::explanation(object)));
             text += &format!("\n{}\n", found(finding, path, names));
+        }
+        if let Some(object) = &self.object {
+            return text + &objects::numbers(object);
         }
         if self.report.findings.is_empty() {
             text += &paragraph(&self.coverage(), 2);
@@ -329,6 +340,8 @@ struct TestDocument {
     histories: u64,
     cpu_seconds: f64,
     findings: Vec<Found>,
+    #[serde(flatten)]
+    object: Option<objects::Document>,
 }
 
 /// A finding in JSON; the rest of it is in its file.
@@ -372,6 +385,7 @@ impl TestDocument {
             histories: report.histories,
             cpu_seconds: round(report.cpu_seconds),
             findings: found.map(|(finding, path)| Found::new(finding, path, names)).collect(),
+            object: test.object.as_ref().map(objects::Document::new),
         }
     }
 }
@@ -396,7 +410,7 @@ mod tests {
             findings: vec![],
         };
         let settings = Settings { search, runs_max, ..Settings::default() };
-        Tested { report, settings, interrupted: false, paths: vec![] }
+        Tested { report, object: None, settings, interrupted: false, paths: vec![] }
     }
 
     #[test]

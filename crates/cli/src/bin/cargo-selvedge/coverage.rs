@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(line(&test, &settings), expected);
         let directory = std::env::temp_dir().join(format!("selvedge-coverage-{}-{code}", std::process::id()));
         fs::create_dir_all(&directory).unwrap();
-        let text = serde_json::to_string(&Report { tests: vec![test], error: None }).unwrap();
+        let text = serde_json::to_string(&Report { tests: vec![test], ..Report::default() }).unwrap();
         fs::write(directory.join("a.json"), text).unwrap();
         let (lines, exit) = summarise(&directory, &settings);
         fs::remove_dir_all(&directory).unwrap();
