@@ -150,6 +150,7 @@ unsafe extern "C" fn sleeper(birth: *mut c_void) -> *mut c_void {
         birth.top = (&raw mut here as u64 & !0xf) - RESERVED;
         birth.bottom = stack_bottom();
         birth.storage = Snapshot::of_thread();
+        crate::freeze::own();
         birth.ready.store(1, Ordering::Release);
         sys::futex_wake(&birth.ready);
     }

@@ -16,6 +16,7 @@
 //! | `race`, `spin` | data races, and loops that wait |
 //! | `history` | calls and returns of operations |
 //! | `lineup` | objects: phase 1 and phase 2 of Line-Up, matrix after matrix |
+//! | `freeze` | threads of the process that are part of no test |
 //! | `session`, `finding`, `watchdog` | run after run, what they found, and what never ends |
 //!
 //! Invariant: nothing here knows how a strategy decides, and no strategy knows what a fiber is.
@@ -27,6 +28,7 @@ mod abi;
 mod control;
 mod fiber;
 mod finding;
+mod freeze;
 mod heap;
 mod history;
 mod lineup;

@@ -9,6 +9,7 @@ use selvedge_explore::{Bounded, Coverage, Dfs, Dpor, End, Fairness, Pct, Random,
 
 use crate::control::{self, Body, Control, Left, with};
 use crate::fiber::{self, Fiber};
+use crate::freeze::Frozen;
 use crate::history::Histories;
 use crate::lineup::{self, Lineup};
 use crate::memory::arena;
@@ -199,6 +200,7 @@ pub unsafe extern "C" fn selvedge_explore(
     } else if let Err(error) = prepare(&settings) {
         report.error = Some(error);
     } else {
+        let _frozen = Frozen::new();
         with(|control| control.hosted = true);
         report.tests.push(explore(&test, &settings));
     }

@@ -32,6 +32,7 @@ pub fn watch() {
 }
 
 unsafe extern "C" fn look(_: *mut c_void) -> *mut c_void {
+    crate::freeze::own();
     let mut last = 0;
     let mut still = 0;
     loop {

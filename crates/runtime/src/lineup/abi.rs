@@ -12,6 +12,7 @@ use super::check::{blank, check};
 use super::object::{Object, RawObject, Registered, RustObject, TEXT, Value, bytes, text};
 use crate::control::{self, active, with};
 use crate::fiber::{self, Wants};
+use crate::freeze::Frozen;
 use crate::session::{self, Tell};
 use crate::{point, site};
 
@@ -107,10 +108,15 @@ pub unsafe extern "C" fn selvedge_check_object(raw: *const RustObject, tell: Tel
     } else if let Err(error) = session::prepare(&settings) {
         report.error = Some(error);
     } else {
+        let _frozen = Frozen::new();
         with(|control| control.hosted = true);
         match described {
             Ok(object) => report.objects.push(check(object, &settings)),
-            Err(error) => report.error = Some(error),
+            Err(error) => {
+                // SAFETY: as the caller promises.
+                let name = unsafe { bytes((*raw).name, (*raw).length) };
+                report.objects.push(ObjectReport { error: Some(error), ..blank(&name) });
+            }
         }
     }
     let (code, words) = answer(&report);

@@ -220,8 +220,10 @@ pub struct RustCall {
 /// An object as `crates/selvedge` describes it.
 #[repr(C)]
 pub struct RustObject {
-    name: *const u8,
-    length: usize,
+    /// Its name.
+    pub name: *const u8,
+    /// How long that is.
+    pub length: usize,
     create: unsafe extern "C" fn(*const c_void) -> *mut c_void,
     context: *const c_void,
     destroy: unsafe extern "C" fn(*mut c_void),

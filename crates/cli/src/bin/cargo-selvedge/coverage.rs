@@ -13,12 +13,13 @@ use selvedge_driver::{CoverageRecord, Report, Settings, TestReport};
 /// cargo knows whether the test was meant to panic.
 pub fn summarise(reports: &Path, settings: &Settings) -> (Vec<String>, Exit) {
     let files = fs::read_dir(reports).into_iter().flatten().flatten().map(|entry| entry.path());
-    let (mut tests, mut lines) = (Vec::new(), Vec::new());
+    let (mut tests, mut objects, mut lines) = (Vec::new(), Vec::new(), Vec::new());
     for file in files {
         let read = fs::read_to_string(&file).map_err(|error| error.to_string());
         match read.and_then(|text| serde_json::from_str::<Report>(&text).map_err(|error| error.to_string())) {
             Ok(report) => {
                 tests.extend(report.tests);
+                objects.extend(report.objects);
                 lines.extend(report.error.map(|error| format!("UNKNOWN  a search could not start: {error}")));
             }
             Err(error) => {
@@ -29,8 +30,12 @@ pub fn summarise(reports: &Path, settings: &Settings) -> (Vec<String>, Exit) {
     let cut = |test: &TestReport| test.findings.is_empty() && !test.coverage.reaches(settings);
     let unknown = !lines.is_empty() || tests.iter().any(cut);
     tests.sort_by_cached_key(|test| place(&test.test));
-    let lines = tests.iter().map(|test| line(test, settings)).chain(lines).collect();
-    (lines, if unknown { Exit::Unknown } else { Exit::Pass })
+    objects.sort_by_cached_key(|object| place(&object.object));
+    let objects = objects.iter().map(crate::object::line).map(|(line, exit)| (printable(&line), exit));
+    let (of_objects, exits): (Vec<String>, Vec<Exit>) = objects.unzip();
+    let lines = tests.iter().map(|test| line(test, settings)).chain(of_objects).chain(lines).collect();
+    let exit = if unknown { Exit::Unknown } else { Exit::Pass };
+    (lines, exits.into_iter().fold(exit, Exit::worst))
 }
 
 /// The file and the line of a search, which is named by them.

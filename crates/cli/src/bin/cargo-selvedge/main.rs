@@ -3,6 +3,7 @@
 //! Cargo runs this with its own arguments and `selvedge` before them. Exit codes are those of `selvedge`.
 
 mod coverage;
+mod object;
 mod search;
 mod test;
 
