@@ -142,7 +142,9 @@ impl Subject<'_> {
         let on_the_way: Vec<String> = parting
             .order
             .iter()
-            .map(|&(column, place)| format!("{} {}", self.thread(column.into()), self.name(column.into(), place.into())))
+            .map(|&(column, place)| {
+                format!("{} {}", self.thread(column.into()), self.name(column.into(), place.into()))
+            })
             .collect();
         let column = usize::from(parting.column);
         let place = parting.order.iter().filter(|(other, _)| *other == parting.column).count();
@@ -155,13 +157,9 @@ impl Subject<'_> {
             None => "here it never returned".to_owned(),
             Some(result) => format!("here it returned {}", self.results.text(result)),
         };
-        let lead = if on_the_way.is_empty() { "at once".to_owned() } else { format!("{}, then", on_the_way.join(", ")) };
-        format!(
-            "{lead} {} {} {}; {found}",
-            self.thread(column),
-            self.name(column, place),
-            does(parting.serial)
-        )
+        let lead =
+            if on_the_way.is_empty() { "at once".to_owned() } else { format!("{}, then", on_the_way.join(", ")) };
+        format!("{lead} {} {} {}; {found}", self.thread(column), self.name(column, place), does(parting.serial))
     }
 
     /// Two serial histories that differ.

@@ -22,9 +22,9 @@ mod results;
 mod shrink;
 mod witness;
 
-pub use calls::{CallId, Calls, CallsError, Declared};
+pub use calls::{CallId, Calls, CallsError, Declared, PANICKED};
 pub use closest::{Parting, closest};
-pub use criterion::{Criterion, Judgement, Linearizable};
+pub use criterion::{Case, Criterion, Judgement, Linearizable};
 pub use explain::{Explained, Subject, timeline};
 pub use matrix::{Matrix, MatrixError};
 pub use observation::{

@@ -90,6 +90,11 @@ impl Plan {
         self.random.is_some() && !self.samples_wanted
     }
 
+    /// Goes on to random matrices: there is no more time for the enumeration.
+    pub fn leave_enumeration(&mut self) {
+        self.auto = None;
+    }
+
     /// What is tested, in words.
     pub fn describe(&self) -> String {
         let mut parts = Vec::new();

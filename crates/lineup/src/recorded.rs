@@ -37,7 +37,8 @@ pub struct Recorded {
 impl Recorded {
     /// How many operations returned, per column.
     pub fn returned(&self) -> Vec<u8> {
-        let count = |column: &Vec<Operation>| column.iter().filter(|operation| operation.result.is_some()).count() as u8;
+        let count =
+            |column: &Vec<Operation>| column.iter().filter(|operation| operation.result.is_some()).count() as u8;
         self.columns.iter().map(count).collect()
     }
 

@@ -13,7 +13,10 @@ pub enum Language {
 pub fn regression(language: Language, object: &str, matrix: &str, kind: &str) -> String {
     match language {
         Language::C => {
-            format!("/* {kind}: selvedge test --test {object} */\nSELVEDGE_OPTION({object}, \"test {}\");\n", quoted(matrix))
+            format!(
+                "/* {kind}: selvedge test --test {object} */\nSELVEDGE_OPTION({object}, \"test {}\");\n",
+                quoted(matrix)
+            )
         }
         Language::Rust => format!(
             "/// {kind}\n#[test]\nfn regression() {{\n    object() // what `{}` checks\n        .matrix(\"{}\")\n        .check();\n}}\n",

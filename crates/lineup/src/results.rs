@@ -13,6 +13,12 @@ pub struct Results {
     ids: HashMap<String, ResultId>,
 }
 
+impl Default for Results {
+    fn default() -> Self {
+        Self::new("void")
+    }
+}
+
 impl Results {
     /// The result that says nothing.
     pub const VOID: ResultId = ResultId(0);

@@ -46,8 +46,7 @@ mod tests {
     fn one_thing_less_each_time() {
         let column = |calls: &[u16]| calls.iter().map(|&call| CallId(call)).collect::<Vec<_>>();
         let matrix = Matrix { initial: column(&[5]), columns: vec![column(&[1, 2]), column(&[3])], last: vec![] };
-        let found: Vec<(usize, usize)> =
-            smaller(&matrix).iter().map(|less| (less.columns.len(), less.len())).collect();
+        let found: Vec<(usize, usize)> = smaller(&matrix).iter().map(|less| (less.columns.len(), less.len())).collect();
         assert_eq!(found, [(1, 2), (1, 3), (2, 3), (2, 3), (2, 3)], "the second thread is gone with its only call");
         assert_eq!(smaller(&Matrix::new(vec![column(&[1])])), []);
     }

@@ -150,12 +150,10 @@ mod tests {
     fn every_combination_once() {
         assert_eq!(written::<(u32,)>(), ["1", "2"]);
         assert_eq!(written::<(i8, bool)>(), ["1, false", "1, true", "2, false", "2, true"]);
-        assert_eq!(written::<(Option<u8>, &'static str)>(), [
-            "None, \"a\"",
-            "None, \"b\"",
-            "Some(1), \"a\"",
-            "Some(1), \"b\""
-        ]);
+        assert_eq!(
+            written::<(Option<u8>, &'static str)>(),
+            ["None, \"a\"", "None, \"b\"", "Some(1), \"a\"", "Some(1), \"b\""]
+        );
         assert_eq!(written::<(u8, u8, u8, u8)>().len(), 16);
     }
 

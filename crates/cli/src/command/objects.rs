@@ -46,8 +46,7 @@ impl ObjectFlags {
     /// The options that they stand for.
     pub fn resolve(self) -> ObjectSettings {
         let mut options: Vec<String> = self.matrix.iter().map(|text| format!("matrix {text}")).collect();
-        let numbers =
-            [("auto", self.auto), ("threads", self.threads), ("ops", self.ops), ("samples", self.samples)];
+        let numbers = [("auto", self.auto), ("threads", self.threads), ("ops", self.ops), ("samples", self.samples)];
         options.extend(numbers.iter().filter_map(|(name, number)| Some(format!("{name} {}", (*number)?))));
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path).display().to_string();
         options.extend(self.observations.map(|path| format!("observations {}", absolute(path))));

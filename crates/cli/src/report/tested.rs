@@ -153,7 +153,10 @@ impl Tested {
         let (label, says) = match self.exit() {
             Exit::Pass => (paint(PASS, "PASS"), "no violation in what was covered".to_owned()),
             Exit::Violation => {
-                let kinds: Vec<&str> = self.report.findings.iter().map(|finding| finding.kind.name()).collect();
+                let kinds: Vec<&str> = match &self.object {
+                    Some(object) => object.findings.iter().map(|found| found.kind.name()).collect(),
+                    None => self.report.findings.iter().map(|finding| finding.kind.name()).collect(),
+                };
                 (paint(FAIL, "FAIL"), kinds.join(", "))
             }
             _ => (paint(UNKNOWN, "UNKNOWN"), "no violation so far, and that says nothing about the rest".to_owned()),
@@ -208,7 +211,9 @@ pub fn found(finding: &Finding, path: &str, names: &mut Names) -> String {
     {
         sentence = format!("{sentence} ({at})");
     }
-    let who = if stuck { String::new() } else { format!(", thread T{}", finding.thread) };
+    let operations =
+        matches!(finding.kind, FindingKind::NotLinearizable | FindingKind::Stuck | FindingKind::Nondeterministic);
+    let who = if stuck || operations { String::new() } else { format!(", thread T{}", finding.thread) };
     let mut text = paragraph(&format!("Run {}{who}: {sentence}.", count(finding.run)), 2);
     let table = interleaving::draw(finding, names);
     if !table.is_empty() {

@@ -47,7 +47,10 @@ fn the_document_has_matrices_and_results() {
     let violation = &object["violations"][0];
     assert_eq!(violation["kind"], "stuck");
     assert_eq!(violation["dimension"], "2x1");
-    assert!(violation["regression"].as_str().is_some_and(|text| text.contains("SELVEDGE_OPTION(counter2")), "{violation}");
+    assert!(
+        violation["regression"].as_str().is_some_and(|text| text.contains("SELVEDGE_OPTION(counter2")),
+        "{violation}"
+    );
     let run = test("json-pass", &["--test", "figure1_fixed", "--auto", "2", "--json"]).expect(0);
     let object = &run.json()["tests"][0];
     assert_eq!((object["matrices"].as_u64(), object["violations"].as_array().map(Vec::len)), (Some(48), Some(0)));

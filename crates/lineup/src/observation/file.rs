@@ -69,11 +69,14 @@ impl From<Box<Nondeterminism>> for FileError {
     }
 }
 
+/// An operation: its name, and its result unless it blocks.
+pub type Named = (String, Option<String>);
+
 /// Histories in which each thread did the same, with the same results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The operations of each column: name, and result unless it blocks.
-    pub threads: Vec<Vec<(String, Option<String>)>>,
+    /// The operations of each column.
+    pub threads: Vec<Vec<Named>>,
     /// The orders: columns.
     pub histories: Vec<Vec<u8>>,
 }
@@ -97,9 +100,9 @@ pub fn thread_column(name: &str) -> Option<usize> {
 /// The groups of an observation: full histories first.
 pub fn groups(set: &ObservationSet, calls: &Calls, results: &Results) -> Vec<Group> {
     let columns = set.matrix.columns.len() + 1;
-    let mut all: BTreeMap<(bool, Vec<Vec<(String, Option<String>)>>), Vec<Vec<u8>>> = BTreeMap::new();
+    let mut all: BTreeMap<(bool, Vec<Vec<Named>>), Vec<Vec<u8>>> = BTreeMap::new();
     for history in set.observation.histories() {
-        let mut threads: Vec<Vec<(String, Option<String>)>> = vec![Vec::new(); columns];
+        let mut threads: Vec<Vec<Named>> = vec![Vec::new(); columns];
         for operation in &history {
             let column = usize::from(operation.column);
             let call = set.matrix.column(column).nth(threads[column].len());
@@ -118,7 +121,12 @@ pub fn groups(set: &ObservationSet, calls: &Calls, results: &Results) -> Vec<Gro
 }
 
 /// The observation of groups. Results are given numbers.
-pub fn of_groups(groups: &[Group], matrix: &Matrix, calls: &Calls, results: &mut Results) -> Result<Observation, FileError> {
+pub fn of_groups(
+    groups: &[Group],
+    matrix: &Matrix,
+    calls: &Calls,
+    results: &mut Results,
+) -> Result<Observation, FileError> {
     let mut observation = Observation::new();
     for group in groups {
         for (column, thread) in group.threads.iter().enumerate() {

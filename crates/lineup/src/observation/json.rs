@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::file::{FileError, Group, ObservationSet, VERSION, groups, of_groups};
+use super::file::{FileError, Group, Named, ObservationSet, VERSION, groups, of_groups};
 use crate::calls::Calls;
 use crate::matrix::Matrix;
 use crate::results::Results;
@@ -26,7 +26,7 @@ struct SetDocument {
 /// The operations of each column, the calls before and after first; a result of null blocks.
 #[derive(Serialize, Deserialize)]
 struct GroupDocument {
-    threads: Vec<Vec<(String, Option<String>)>>,
+    threads: Vec<Vec<Named>>,
     histories: Vec<Vec<u8>>,
 }
 

@@ -135,7 +135,11 @@ fn malformed(line: usize, expected: &str) -> FileError {
 /// A piece of the file.
 enum Piece {
     /// The beginning of an element; whether it is also its end.
-    Start { name: String, attributes: Vec<(String, String)>, closed: bool },
+    Start {
+        name: String,
+        attributes: Vec<(String, String)>,
+        closed: bool,
+    },
     End(String),
     Text(String),
 }
@@ -349,8 +353,9 @@ impl GroupReading {
         for (column, ids) in &self.threads {
             for (id, blocks) in ids {
                 let op = self.ops.iter().find(|(other, ..)| other == id);
-                let (_, name, result) =
-                    op.ok_or_else(|| malformed(0, &format!("an op with the id {}", id.chars().take(20).collect::<String>())))?;
+                let (_, name, result) = op.ok_or_else(|| {
+                    malformed(0, &format!("an op with the id {}", id.chars().take(20).collect::<String>()))
+                })?;
                 owners.push((id.clone(), *column as u8, threads[*column].len()));
                 threads[*column].push((name.clone(), result.clone().filter(|_| !blocks)));
             }

@@ -23,7 +23,8 @@ fn every_matrix_once_up_to_the_order_of_threads() {
             let cells = size * size;
             for number in 0..(count as u64).pow(cells as u32) {
                 let cell = |at: usize| CallId((number / (count as u64).pow(at as u32) % count as u64) as u16);
-                let columns = (0..size).map(|column| (0..size).map(|row| cell(column * size + row)).collect()).collect();
+                let columns =
+                    (0..size).map(|column| (0..size).map(|row| cell(column * size + row)).collect()).collect();
                 expected.insert(Matrix::new(columns).canonical());
             }
         }

@@ -43,8 +43,9 @@ fn brute(serial: &[Vec<(usize, Option<ResultId>)>], events: &Events, stuck: bool
     if !stuck {
         return serial.iter().any(|history| is_witness(history, events, &[]));
     }
-    let pending: Vec<usize> =
-        (0..columns).filter(|&column| events.iter().rev().find(|event| event.0 == column).is_some_and(|event| event.2)).collect();
+    let pending: Vec<usize> = (0..columns)
+        .filter(|&column| events.iter().rev().find(|event| event.0 == column).is_some_and(|event| event.2))
+        .collect();
     pending.iter().all(|&column| {
         let others: Vec<usize> = pending.iter().copied().filter(|&other| other != column).collect();
         serial.iter().any(|history| is_witness(history, events, &others))
@@ -207,11 +208,9 @@ fn the_counters_of_the_paper() {
     let op = |column: u8, result: ResultId| SerialOp { column, choices: vec![], result: Some(result) };
     let mut observation = Observation::new();
     // Thread A: inc, get. Thread B: inc.
-    for history in [
-        [op(0, ok), op(0, one), op(1, ok)],
-        [op(0, ok), op(1, ok), op(0, two)],
-        [op(1, ok), op(0, ok), op(0, two)],
-    ] {
+    for history in
+        [[op(0, ok), op(0, one), op(1, ok)], [op(0, ok), op(1, ok), op(0, two)], [op(1, ok), op(0, ok), op(0, two)]]
+    {
         observation.insert(&history).unwrap();
     }
     let lost = vec![

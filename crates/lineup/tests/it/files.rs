@@ -113,7 +113,8 @@ fn wrong_files() {
         let error = xml(&text).to_string();
         assert!(error.contains(expect), "{to}: {error}");
     }
-    for text in ["", "<", "<observationset", "<!-- x", "<?x", "&", "<a b=\"", "</observation>", "<observationset><op>"] {
+    for text in ["", "<", "<observationset", "<!-- x", "<?x", "&", "<a b=\"", "</observation>", "<observationset><op>"]
+    {
         assert!(read_xml(text, &calls(), &mut Results::new("void"), Some(&figure())).is_err(), "{text}");
     }
     let missing = read_xml(FIGURE_7, &calls(), &mut Results::new("void"), None).unwrap_err().to_string();
@@ -127,8 +128,12 @@ fn wrong_files() {
             r#"{{"format": "selvedge-observations", "version": 1, "sets": [{{"object": "q", "matrix": "Take()", "observations": [{observations}]}}]}}"#
         )
     };
-    assert!(json(&set(r#"{"threads": [[], [["Add(200)", null]]], "histories": [[1]]}"#)).contains("Add(200) of thread A"));
-    assert!(json(&set(r#"{"threads": [[], [["Take()", "1"]]], "histories": [[1, 1]]}"#)).contains("one more of thread A"));
+    assert!(
+        json(&set(r#"{"threads": [[], [["Add(200)", null]]], "histories": [[1]]}"#)).contains("Add(200) of thread A")
+    );
+    assert!(
+        json(&set(r#"{"threads": [[], [["Take()", "1"]]], "histories": [[1, 1]]}"#)).contains("one more of thread A")
+    );
     assert!(json(&set(r#"{"threads": [[], [], [], []], "histories": []}"#)).contains("more threads"));
     assert!(json(&set(r#"{"threads": [[]], "histories": [[9]]}"#)).contains("one more of thread"));
 }

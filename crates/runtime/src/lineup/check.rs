@@ -6,7 +6,9 @@ use std::rc::Rc;
 use selvedge_driver::{
     CoverageRecord, Finding, MatrixRecord, ObjectFinding, ObjectKind, ObjectReport, Search, Settings,
 };
-use selvedge_lineup::{Explained, Language, Linearizable, Matrix, Plan, Results, Stage, Subject, smaller, timeline};
+use selvedge_lineup::{
+    Criterion, Explained, Language, Linearizable, Matrix, Options, Plan, Results, Stage, Subject, smaller, timeline,
+};
 
 use super::files::Files;
 use super::matrix::{Bench, Found, Numbers, Outcome};
@@ -47,6 +49,11 @@ pub fn blank(name: &str) -> ObjectReport {
     }
 }
 
+/// What histories are held against. Relaxed conditions have their place here.
+fn criterion(_: &Options) -> Box<dyn Criterion> {
+    Box::new(Linearizable)
+}
+
 /// Tests an object.
 pub fn check(object: Object, settings: &Settings) -> ObjectReport {
     let mut settings = settings.clone();
@@ -57,11 +64,12 @@ pub fn check(object: Object, settings: &Settings) -> ObjectReport {
     let began = sys::now();
     let deadline = settings.time_max.map_or(f64::INFINITY, |limit| began + limit);
     let globals = Snapshot::of_globals();
-    with(|control| control.lineup.results = Some(Results::new(object.void)));
-    let mut criterion = Linearizable;
+    with(|control| control.lineup.results = Results::new(object.void));
+    let mut criterion = criterion(&object.options);
     let object = Rc::new(object);
     let (settings, globals) = (&settings, &globals);
-    let bench = Bench { object: object.clone(), globals, settings, criterion: &mut criterion, deadline, beyond: BEYOND };
+    let bench =
+        Bench { object: object.clone(), globals, settings, criterion: &mut *criterion, deadline, beyond: BEYOND };
     let mut session = Session { bench, object, report: blank(""), began, settings, files: Files::default() };
     session.run();
     session::renew(globals);
@@ -120,8 +128,11 @@ impl Session<'_> {
                 }
                 Outcome::Unknown(why) => {
                     self.report.limit.get_or_insert(why);
-                    if sys::now() > self.bench.deadline {
+                    if sys::now() > end {
                         break;
+                    }
+                    if sys::now() > self.bench.deadline {
+                        plan.leave_enumeration();
                     }
                 }
                 Outcome::Wrong(why) => {
@@ -260,14 +271,20 @@ impl Session<'_> {
         }
     }
 
+    /// What a replay asks for: this matrix as it is, and everything else that was said of the object.
+    fn options_of(&self, matrix: &str) -> Vec<String> {
+        const KEPT: [&str; 5] = ["nondeterministic ", "ignore ", "exclusive ", "races ", "observations "];
+        let said = self.settings.object.options.iter();
+        let kept = said.filter(|option| KEPT.iter().any(|kept| option.starts_with(kept))).cloned();
+        kept.chain(["initial".to_owned(), "final".to_owned(), format!("matrix {matrix}")]).collect()
+    }
+
     fn finding(&self, matrix: &Matrix, first: &Matrix, found: Found) -> ObjectFinding {
         let calls = &self.object.calls;
         let text = matrix.to_text(calls);
         let (mut rows, mut finding) = (Vec::new(), found.finding.clone());
         let Explained { results, text: explanation, serial } = with(|control| {
-            let void = Results::new(self.object.void);
-            let results = control.lineup.results.as_ref().unwrap_or(&void);
-            let subject = Subject { matrix, calls, results, threads: &found.threads };
+            let subject = Subject { matrix, calls, results: &control.lineup.results, threads: &found.threads };
             rows = name_steps(&subject, &found, &mut finding);
             match (&found.nondeterminism, &found.history) {
                 (Some(two), _) => subject.explain_nondeterminism(two),
@@ -279,7 +296,7 @@ impl Session<'_> {
             Life::C { .. } => Language::C,
             Life::Rust { .. } => Language::Rust,
         };
-        finding.settings.object.options = vec![format!("test {text}")];
+        finding.settings.object.options = self.options_of(&text);
         ObjectFinding {
             kind: found.kind,
             first_matrix: first.to_text(calls),

@@ -6,9 +6,7 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use selvedge_lineup::{
-    Matrix, Observation, ObservationSet, Results, read_json, read_xml, write_json, write_xml,
-};
+use selvedge_lineup::{Matrix, Observation, ObservationSet, read_json, read_xml, write_json, write_xml};
 
 use super::object::Object;
 use crate::control::with;
@@ -30,7 +28,7 @@ impl Files {
         let Some(path) = &object.options.observations else { return Ok(()) };
         let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
         let sets = with(|control| {
-            let results = control.lineup.results.get_or_insert_with(|| Results::new(object.void));
+            let results = &mut control.lineup.results;
             if is_json(path) {
                 return read_json(&text, &object.calls, results);
             }
@@ -66,10 +64,8 @@ impl Files {
     pub fn write(&self, object: &Object) -> Result<(), String> {
         let Some(path) = &object.options.write_observations else { return Ok(()) };
         let text = with(|control| {
-            let void = Results::new(object.void);
-            let results = control.lineup.results.as_ref().unwrap_or(&void);
             let write = if is_json(path) { write_json } else { write_xml };
-            write(&self.kept, &object.calls, results)
+            write(&self.kept, &object.calls, &control.lineup.results)
         });
         std::fs::write(path, text).map_err(|error| format!("{path}: {error}"))
     }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use selvedge_driver::{CoverageRecord, Finding, FindingKind, ObjectKind, Settings};
 use selvedge_explore::{Coverage, End, Run, Serial, Stop, Strategy};
 use selvedge_lineup::{
-    CallId, Criterion, Ending, Judgement, Matrix, Nondeterminism, Observation, Recorded, Unexplained,
+    CallId, Case, Criterion, Ending, Judgement, Matrix, Nondeterminism, Observation, PANICKED, Recorded, Unexplained,
 };
 
 use super::body;
@@ -189,13 +189,7 @@ impl Bench<'_> {
     }
 
     /// Two serial histories differ. When nothing was decided differently, something is not under control.
-    fn nondeterministic(
-        &self,
-        found: Box<Nondeterminism>,
-        observation: Observation,
-        test: &Test,
-        run: u64,
-    ) -> Outcome {
+    fn nondeterministic(&self, found: Box<Nondeterminism>, observation: Observation, test: &Test, run: u64) -> Outcome {
         let decided = with(|control| {
             let own = control.created > control.lineup.threads.len() + 1;
             own || (0..control.trace.len()).any(|at| !control.trace.picks(at).is_empty())
@@ -395,7 +389,17 @@ impl Phase2<'_, '_> {
         self.numbers.histories += 1;
         self.numbers.stuck += u64::from(ending == Ending::Stuck);
         let history = with(|control| control.lineup.recorded(ending));
-        match self.bench.criterion.judge(&self.observation, &history) {
+        let object = self.bench.object.clone();
+        let judgement = with(|control| {
+            self.bench.criterion.judge(&Case {
+                matrix: &control.lineup.matrix,
+                calls: &object.calls,
+                results: &control.lineup.results,
+                observation: &self.observation,
+                history: &history,
+            })
+        });
+        match judgement {
             Judgement::Allowed => Ok(()),
             Judgement::Undecided => Err(Outcome::Unknown("a history could not be decided".into())),
             Judgement::Refused(unexplained) => Err(self.refuse(history, unexplained, end)),
@@ -416,7 +420,7 @@ impl Phase2<'_, '_> {
     fn refuse(&self, history: Recorded, unexplained: Unexplained, end: End) -> Outcome {
         let (kind, found) = match unexplained {
             Unexplained::Stuck { .. } => (ObjectKind::Stuck, FindingKind::Stuck),
-            Unexplained::Full if self.panics(&history) => (ObjectKind::Panic, FindingKind::Panic),
+            Unexplained::Full if self.panics(&history) => (ObjectKind::Panic, FindingKind::NotLinearizable),
             Unexplained::Full => (ObjectKind::NotLinearizable, FindingKind::NotLinearizable),
         };
         let run = self.numbers.runs;
@@ -450,8 +454,8 @@ impl Phase2<'_, '_> {
         let serial = self.observation.histories();
         let columns = history.columns.iter().enumerate();
         with(|control| {
-            let results = control.lineup.results.as_ref();
-            let panicked = |result| results.is_some_and(|results| results.text(result).starts_with("panicked"));
+            let results = &control.lineup.results;
+            let panicked = |result| results.text(result).starts_with(PANICKED);
             columns.flat_map(|(at, column)| column.iter().map(move |operation| (at, operation.result))).any(
                 |(at, result)| {
                     let known = |operation: &selvedge_lineup::SerialOp| {

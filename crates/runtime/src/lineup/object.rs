@@ -158,8 +158,7 @@ impl Registered {
             // SAFETY: a string of the program.
             let name = unsafe { text(call.name) };
             for arguments in call.values() {
-                let shown: Vec<String> =
-                    arguments[..call.arity()].iter().map(|&value| value_text(value)).collect();
+                let shown: Vec<String> = arguments[..call.arity()].iter().map(|&value| value_text(value)).collect();
                 names.push(format!("{name}({})", shown.join(", ")));
                 invocations.push(Invocation::C { invoke: raw.invoke, function: call.function, arguments });
             }

@@ -30,7 +30,7 @@ pub struct Lineup {
     /// What virtual time and random numbers are shifted by, to see whether results depend on them.
     pub shift: u64,
     /// Results seen so far.
-    pub results: Option<Results>,
+    pub results: Results,
     /// The object, once it is constructed.
     pub instance: usize,
     /// The thread of each column but the first.
@@ -123,7 +123,7 @@ impl Lineup {
     pub fn result(&mut self, call: CallId, text: &str) -> ResultId {
         let Some(object) = &self.object else { return Results::VOID };
         let text = object.calls.normal(call, text);
-        self.results.get_or_insert_with(|| Results::new(object.void)).intern(text)
+        self.results.intern(text)
     }
 
     /// Whether an operation has been called and has not returned.
@@ -159,8 +159,7 @@ impl Lineup {
     /// The run's history.
     pub fn recorded(&self, ending: Ending) -> Recorded {
         let count = self.columns.len();
-        let operation =
-            |called: &Called| Operation { result: called.result, before: called.before[..count].to_vec() };
+        let operation = |called: &Called| Operation { result: called.result, before: called.before[..count].to_vec() };
         let columns = self.columns.iter().map(|column| column.iter().map(operation).collect()).collect();
         Recorded { columns, ending }
     }

@@ -120,7 +120,8 @@ fn random_matrices_repeat_with_their_seed() {
     let options = ["threads 2", "ops 3", "samples 12", "seed 5", "keep-going"];
     let one = check(&paper, "counter1", &options);
     let other = check(&paper, "counter1", &options);
-    let matrices = |report: &ObjectReport| report.records.iter().map(|record| record.matrix.clone()).collect::<Vec<_>>();
+    let matrices =
+        |report: &ObjectReport| report.records.iter().map(|record| record.matrix.clone()).collect::<Vec<_>>();
     assert_eq!(matrices(&one), matrices(&other));
     assert_eq!(one.matrices, 12);
     assert!(one.matrices_failed > 3 && one.matrices_failed < 12, "{}", one.matrices_failed);
@@ -145,7 +146,10 @@ fn what_cannot_be_tested() {
     assert!(error(&wrong, "of_cycles", &[]).contains("does not do the same again"));
     assert!(error(&wrong, "unmade", &[]).contains("the constructor does not work"));
     assert!(error(&wrong, "waiting", &[]).contains("the constructor does not work: no thread can go on"));
-    assert!(error(&wrong, "other_calls", &[]).contains("expected the reference to have the same calls: get(), found put(1)"));
+    assert!(
+        error(&wrong, "other_calls", &[])
+            .contains("expected the reference to have the same calls: get(), found put(1)")
+    );
 }
 
 #[test]
@@ -194,9 +198,20 @@ fn no_false_alarm_on_objects_with_locks() {
     let samples = std::env::var("SELVEDGE_OBJECTS").ok().and_then(|text| text.parse().ok()).unwrap_or(6u64);
     let mut matrices = 0;
     let mut stuck = 0;
-    for object in
-        ["queue", "stack", "set", "map", "counter", "cell", "semaphore", "event", "buffer", "once", "countdown", "readers"]
-    {
+    for object in [
+        "queue",
+        "stack",
+        "set",
+        "map",
+        "counter",
+        "cell",
+        "semaphore",
+        "event",
+        "buffer",
+        "once",
+        "countdown",
+        "readers",
+    ] {
         for (number, (threads, ops)) in [(2, 2), (2, 3), (3, 2)].into_iter().enumerate() {
             let share = samples.div_ceil(3);
             let options = [
@@ -216,4 +231,40 @@ fn no_false_alarm_on_objects_with_locks() {
     }
     println!("{matrices} matrices, {stuck} stuck histories with reason");
     assert!(stuck > 0, "some objects wait");
+}
+
+/// What phase 2 leaves out changes no history: the reduction sees as many as plain search, and bounds see no others.
+#[test]
+fn strategies_see_the_same_histories() {
+    let paper = program("paper.c", "strategies");
+    for (object, matrix) in [
+        ("figure7", "test Add(200) | Take()"),
+        ("figure7", "test Add(200), TryTake() | Take()"),
+        ("figure1_fixed", "test Add(200), TryTake() | Add(400)"),
+        ("counter1", "test inc() | get()"),
+        ("figure9_fixed", "test Wait() | Set()"),
+        ("figure9_fixed", "test Wait() | Set(), Reset()"),
+    ] {
+        let see = |search: Search| {
+            let settings = Settings { preemptions: 9, ..settings(search) };
+            let report = check_with(&paper, object, settings, &[matrix]);
+            passes(&report);
+            (report.histories, report.stuck)
+        };
+        let all = see(Search::Dfs);
+        assert_eq!(see(Search::Dpor), all, "{object} {matrix}");
+        assert_eq!(see(Search::Bounded), all, "{object} {matrix}");
+    }
+}
+
+/// A 3x3 matrix has 1,680 serial histories: phase 1 takes less than 100 ms of processor time.
+#[test]
+fn phase_1_of_three_by_three_is_quick() {
+    let paper = program("paper.c", "phase_1");
+    let matrix = "test Add(200), TryTake(), Add(400) | TryTake(), Add(200), TryTake() | Add(400), TryTake(), Add(200)";
+    let settings = Settings { runs_max: 1, ..settings(Search::Bounded) };
+    let record = check_with(&paper, "figure1_fixed", settings, &[matrix, "keep-going"]).records[0].clone();
+    assert_eq!((record.serial_full, record.serial_runs), (1680, 1680));
+    println!("1,680 serial runs in {:.1} ms", record.serial_seconds * 1e3);
+    assert!(record.serial_seconds < 0.1, "{}", record.serial_seconds);
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 use selvedge_driver::rust::{TARGET, cargo_environment, prepare_sysroot};
 use selvedge_driver::{CoverageRecord, Report, SETTINGS_VARIABLE, Settings};
@@ -29,6 +30,9 @@ fn tests(path: &Path, calls: &str) -> Vec<(String, usize)> {
 
 /// Runs a file of tests; where the reports are, and what was printed.
 fn run(file: &str, settings: &Settings) -> (PathBuf, String) {
+    // The instrumented standard library is made once, and cargo is not asked for two things at a time.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let directory = scratch("rust");
     let reports = directory.join(format!("reports-{file}"));
     let _ = std::fs::remove_dir_all(&reports);

@@ -10,8 +10,7 @@ pub fn line(object: &ObjectReport) -> (String, Exit) {
     if let Some(error) = &object.error {
         return (format!("ERROR    {place}: the object cannot be tested: {error}"), Exit::Input);
     }
-    let matrices =
-        format!("{} {}", count(object.matrices), if object.matrices == 1 { "matrix" } else { "matrices" });
+    let matrices = format!("{} {}", count(object.matrices), if object.matrices == 1 { "matrix" } else { "matrices" });
     let numbers = format!(
         "{matrices}, {} serial and {} concurrent histories, {}",
         count(object.serial_histories),
