@@ -1,73 +1,133 @@
 //! Ends the program under test when it should not go on: at Ctrl-C, and when it does not keep its time by itself.
 //!
-//! Ctrl-C in a terminal reaches the program too, but a signal to this process alone does not, and the program would run on after it.
-//! Invariant: whatever runs under guard has ended when the guard answers.
+//! At Ctrl-C the search is asked to stop, and reports what it has; a program that does not answer is ended. Invariant: whatever runs under
+//! guard has ended when the guard answers.
 
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use selvedge_driver::Watch;
 use selvedge_history::{Budget, Limit};
 
 /// How often the guard looks: well within the moment that a worker has for its answer.
 const TICK: Duration = Duration::from_millis(10);
 /// How much longer than its time a program may take: it looks at the clock between runs only.
-const GRACE: Duration = Duration::from_secs(10);
+const OVERDUE: Duration = Duration::from_secs(10);
+/// How long a program may take to report once it was asked to stop.
+pub const MOMENT: Duration = Duration::from_millis(1500);
 
-/// Runs the work, which starts a process and waits for it. Answers what it answered, and whether the process was ended here.
-pub fn run<T>(time_max: Option<f64>, budget: &Budget, work: impl FnOnce() -> T) -> (T, bool) {
-    let time_max = time_max.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let end = time_max.and_then(|time| Instant::now().checked_add(time + GRACE));
-    let (done, ended) = (AtomicBool::new(false), AtomicBool::new(false));
-    let answer = thread::scope(|scope| {
-        let watch = scope.spawn(|| {
-            while !done.load(Ordering::Acquire) {
-                let overdue = end.is_some_and(|end| Instant::now() >= end);
-                if overdue || budget.reached() == Some(Limit::Interrupted) {
-                    ended.store(true, Ordering::Release);
-                    end_children();
-                }
-                thread::park_timeout(TICK);
-            }
-        });
-        let answer = work();
-        done.store(true, Ordering::Release);
-        watch.thread().unpark();
-        answer
-    });
-    (answer, ended.load(Ordering::Acquire))
+/// What a program may take.
+pub struct Guard<'a> {
+    /// How long, if that is limited.
+    pub time_max: Option<f64>,
+    /// How much longer.
+    pub overdue: Duration,
+    /// Tells of Ctrl-C.
+    pub budget: &'a Budget,
+    /// The search of the program.
+    pub watch: &'a Watch,
 }
 
-/// Ends every process that this one has started. Where the system does not tell which they are, they go on until their
-/// own time is over.
-fn end_children() {
-    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let children = tasks.filter_map(|task| std::fs::read_to_string(task.path().join(Path::new("children"))).ok());
-    let children: Vec<String> =
-        children.flat_map(|text| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect();
-    if !children.is_empty() {
-        // The shell's own: there is no safe way to send a signal by number from here.
-        let kill = format!("kill -KILL {}", children.join(" "));
-        let _ = Command::new("sh")
-            .args(["-c", &kill])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
+impl<'a> Guard<'a> {
+    /// A guard that is as patient as they usually are.
+    pub fn new(time_max: Option<f64>, budget: &'a Budget, watch: &'a Watch) -> Self {
+        Guard { time_max, overdue: OVERDUE, budget, watch }
     }
+
+    /// Runs the work, which starts a process and waits for it. Answers what it answered, and whether the process was ended here. Tells now
+    /// and then how many runs were made.
+    pub fn run<T>(&self, work: impl FnOnce() -> T, tell: impl Fn(u64) + Send) -> (T, bool) {
+        let time_max = self.time_max.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let end = time_max.and_then(|time| Instant::now().checked_add(time)?.checked_add(self.overdue));
+        let (done, ended) = (AtomicBool::new(false), AtomicBool::new(false));
+        let answer = thread::scope(|scope| {
+            let (done, ended) = (&done, &ended);
+            let watch = scope.spawn(move || {
+                let mut patience: Option<Instant> = None;
+                while !done.load(Ordering::Acquire) {
+                    let now = Instant::now();
+                    if self.budget.reached() == Some(Limit::Interrupted) {
+                        self.watch.stop();
+                        patience.get_or_insert(now + MOMENT);
+                    }
+                    if end.is_some_and(|end| now >= end) || patience.is_some_and(|patience| now >= patience) {
+                        ended.store(true, Ordering::Release);
+                        self.watch.process().into_iter().for_each(end_group);
+                    }
+                    tell(self.watch.runs());
+                    thread::park_timeout(TICK);
+                }
+                tell(self.watch.runs());
+            });
+            let answer = work();
+            done.store(true, Ordering::Release);
+            watch.thread().unpark();
+            answer
+        });
+        (answer, ended.load(Ordering::Acquire))
+    }
+}
+
+/// Ends a program and its workers.
+pub fn end_group(process: u32) {
+    // The shell's own: there is no safe way to send a signal by number from here.
+    let kill = format!("kill -KILL -{process}");
+    let _ = Command::new("sh")
+        .args(["-c", &kill])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
 }
 
 #[cfg(test)]
 mod tests {
+    use selvedge_driver::{Program, RunError, Settings, run_watched};
+
     use super::*;
+
+    fn directory(name: &str) -> std::path::PathBuf {
+        let directory = std::env::temp_dir().join(format!("selvedge-guard-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        directory
+    }
 
     #[test]
     fn what_keeps_its_time_is_left_alone() {
-        let (answer, ended) = run(Some(60.0), &Budget::new(), || 7);
-        assert_eq!((answer, ended), (7, false));
-        let (answer, ended) = run(Some(f64::MAX), &Budget::new(), || 7);
-        assert_eq!((answer, ended), (7, false));
+        let directory = directory("alone");
+        let (watch, budget) = (Watch::new(&directory).unwrap(), Budget::new());
+        for time_max in [Some(60.0), Some(f64::MAX), None] {
+            let (answer, ended) = Guard::new(time_max, &budget, &watch).run(|| 7, |_| {});
+            assert_eq!((answer, ended), (7, false));
+        }
+        std::fs::remove_dir_all(directory).unwrap();
+    }
+
+    /// A program that knows nothing of time or of being asked to stop: a shell that sleeps, with another process below it.
+    fn sleeps(name: &str, time_max: Option<f64>, budget: &Budget) {
+        let directory = directory(name);
+        let watch = Watch::new(&directory).unwrap();
+        let program = Program { path: "/bin/sh".into(), arguments: vec!["-c".into(), "sleep 600; true".into()] };
+        let guard = Guard { overdue: Duration::from_millis(100), ..Guard::new(time_max, budget, &watch) };
+        let began = Instant::now();
+        let (answer, ended) =
+            guard.run(|| run_watched(&program, &Settings::default(), &directory, &watch), |runs| assert_eq!(runs, 0));
+        assert!(matches!(answer, Err(RunError::NoReport { .. })), "{answer:?}");
+        assert!(ended && began.elapsed() < Duration::from_secs(60));
+        std::fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn what_is_overdue_is_ended() {
+        sleeps("overdue", Some(0.2), &Budget::new());
+    }
+
+    #[test]
+    fn what_does_not_stop_when_asked_is_ended() {
+        let budget = Budget::new();
+        budget.spend(Limit::Interrupted);
+        sleeps("asked", None, &budget);
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde::Serialize;
 
-use crate::{memory, quantity};
+use crate::{memory, quantity, watch};
 
 /// The flags of every command that may take long.
 #[derive(Args, Debug)]
@@ -31,13 +31,15 @@ pub struct Limits {
     pub time_max: Option<Duration>,
     /// How many bytes it may use.
     pub memory_max: u64,
+    /// How long the work is given for its own answer once a limit is reached.
+    pub grace: Duration,
 }
 
 impl LimitFlags {
     /// Picks what was not given.
     pub fn resolve(self, started: Instant) -> Limits {
         let memory_max = self.memory_max.unwrap_or_else(memory::default_max);
-        Limits { started, time_max: self.time_max, memory_max }
+        Limits { started, time_max: self.time_max, memory_max, grace: watch::GRACE }
     }
 }
 

@@ -5,6 +5,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use selvedge_driver::{CompileError, Compiler, Program, compile};
@@ -38,17 +39,40 @@ pub struct Built {
     pub directory: PathBuf,
     /// What it consists of.
     pub fingerprint: String,
+    _scratch: Scratch,
 }
 
-impl Drop for Built {
-    fn drop(&mut self) {
-        remove(&self.directory);
+/// A directory that goes away.
+#[derive(Debug)]
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    /// A new one under `temporary`; never one that somebody else made.
+    pub fn new(temporary: &Path) -> io::Result<Self> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |now| now.as_nanos());
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let directory = temporary.join(format!("selvedge-{}-{now}-{number}", std::process::id()));
+        fs::create_dir(&directory)?;
+        Ok(Scratch(directory.canonicalize()?))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
     }
 }
 
-/// What is left behind in a directory for temporary files harms nobody.
-fn remove(directory: &Path) {
-    let _ = fs::remove_dir_all(directory);
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What is left behind in a directory for temporary files harms nobody.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What a program consists of: its own bytes and those of the runtime.
+pub fn fingerprint(program: &Path, runtime: &Path) -> io::Result<String> {
+    Ok(format!("{:016x}-{:016x}", hash(&fs::read(program)?), hash(&fs::read(runtime)?)))
 }
 
 impl Recipe {
@@ -74,15 +98,12 @@ impl Recipe {
             }
         }
         let runtime = places.find().map_err(|reason| Trouble::new(&name, reason).advise(Places::advice()))?;
-        let directory = scratch(temporary).map_err(|error| Trouble::io(&temporary.display().to_string(), &error))?;
-        let built = self.build_in(&runtime, &directory);
-        if built.is_err() {
-            remove(&directory);
-        }
-        built
+        let scratch = Scratch::new(temporary).map_err(|error| Trouble::io(&temporary.display().to_string(), &error))?;
+        let (program, fingerprint) = self.build_in(&runtime, scratch.path())?;
+        Ok(Built { program, directory: scratch.path().to_path_buf(), fingerprint, _scratch: scratch })
     }
 
-    fn build_in(&self, runtime: &Path, directory: &Path) -> Result<Built, Trouble> {
+    fn build_in(&self, runtime: &Path, directory: &Path) -> Result<(Program, String), Trouble> {
         let failed = |error: io::Error| Trouble::io(&directory.display().to_string(), &error);
         let include = directory.join("include");
         fs::create_dir(&include).map_err(failed)?;
@@ -99,22 +120,10 @@ impl Recipe {
             ),
             error => Trouble::new(&self.name(), error),
         })?;
-        let mut fingerprint = String::new();
-        for file in [&path, runtime] {
-            let bytes = fs::read(file).map_err(failed)?;
-            fingerprint += &format!("{}{:016x}", if fingerprint.is_empty() { "" } else { "-" }, hash(&bytes));
-        }
+        let fingerprint = fingerprint(&path, runtime).map_err(failed)?;
         let program = Program { path, arguments: vec![] };
-        Ok(Built { program, directory: directory.to_path_buf(), fingerprint })
+        Ok((program, fingerprint))
     }
-}
-
-/// A new directory; never one that somebody else made.
-fn scratch(temporary: &Path) -> io::Result<PathBuf> {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |now| now.as_nanos());
-    let directory = temporary.join(format!("selvedge-{}-{now}", std::process::id()));
-    fs::create_dir(&directory)?;
-    directory.canonicalize()
 }
 
 /// FNV-1a: the same for the same bytes in every version of the tool. Findings are compared by it, nothing is protected.

@@ -52,6 +52,7 @@ pub struct Known {
     pub pending: u64,
     /// When the file was begun.
     pub begun: Option<Instant>,
+    tests: Tests,
     /// Where the check notes how far it has come.
     budget: Budget,
 }
@@ -88,9 +89,74 @@ pub struct Progress {
     known: Mutex<Known>,
     bytes: AtomicU64,
     lines: AtomicU64,
+    runs: AtomicU64,
+}
+
+/// The tests of a program that are run under one schedule after another.
+#[derive(Clone, Debug, Default)]
+struct Tests {
+    count: usize,
+    done: usize,
+    /// How many runs there are in all, where that is known.
+    runs: Option<u64>,
+    /// How long one may take.
+    time_max: Option<Duration>,
 }
 
 impl Progress {
+    /// So many tests are run, each in the way of these settings.
+    pub fn test(&self, settings: &selvedge_driver::Settings, count: usize) {
+        let mut known = self.lock();
+        known.phase = Phase::Testing;
+        known.begun = Some(Instant::now());
+        let runs = Some(settings.runs_max).filter(|&runs| runs != u64::MAX).map(|runs| runs * count as u64);
+        let time_max = settings.time_max.and_then(|time| Duration::try_from_secs_f64(time).ok());
+        known.tests = Tests { count, done: 0, runs, time_max };
+    }
+
+    /// So many more runs were made.
+    pub fn ran(&self, runs: u64) {
+        self.runs.fetch_add(runs, Ordering::Relaxed);
+    }
+
+    /// One more test is done.
+    pub fn tested(&self) {
+        self.lock().tests.done += 1;
+    }
+
+    fn testing(&self, tests: &Tests) -> String {
+        let runs = quantity::counted(self.runs.load(Ordering::Relaxed), "run");
+        match tests.count {
+            1 => runs,
+            count => format!(
+                "{} of {} done, {runs}",
+                quantity::count(tests.done as u64),
+                quantity::counted(count as u64, "test")
+            ),
+        }
+    }
+
+    /// How fast runs are made, and how long it may take at most: a search does not know how many runs it needs, unless they were counted
+    /// before or its time is limited.
+    fn testing_estimate(&self, known: &Known) -> Option<String> {
+        let elapsed = known.begun?.elapsed();
+        let runs = self.runs.load(Ordering::Relaxed);
+        let rate = runs as f64 / elapsed.as_secs_f64().max(1e-3);
+        let mut text = format!("{} runs/s", quantity::count(rate as u64));
+        let by_runs = known.tests.runs.filter(|_| runs > 0).map(|all| {
+            let left = all.saturating_sub(runs) as f64 / rate.max(1e-9);
+            (100.0 * runs as f64 / all.max(1) as f64, left)
+        });
+        if let Some((percent, left)) = by_runs {
+            let left = Duration::from_secs(left.clamp(0.0, 1e9) as u64);
+            text = format!("{percent:.0} %, {text}, about {} left", quantity::show_time(left));
+        } else if let (1, Some(time)) = (known.tests.count, known.tests.time_max) {
+            let left = Duration::from_secs(time.saturating_sub(elapsed).as_secs());
+            text += &format!(", at most {} left", quantity::show_time(left));
+        }
+        Some(text)
+    }
+
     /// Nothing is begun yet of so many files.
     pub fn new(files: usize) -> Self {
         Progress { files, ..Progress::default() }
@@ -177,7 +243,7 @@ impl Progress {
             }
             Phase::Verifying => format!("verifying the certificate of {} operations", count(known.operations)),
             Phase::Compiling => "compiling".to_owned(),
-            Phase::Testing => "running under one schedule after another".to_owned(),
+            Phase::Testing => self.testing(&known.tests),
             Phase::Writing => "writing".to_owned(),
         }
     }
@@ -185,6 +251,9 @@ impl Progress {
     /// How far reading has come: the part done, the rate, and how long the rest may take.
     pub fn estimate(&self) -> Option<String> {
         let known = self.known();
+        if known.phase == Phase::Testing {
+            return self.testing_estimate(&known);
+        }
         let (Phase::Reading, Some(length), Some(begun)) = (known.phase, known.length, known.begun) else { return None };
         let (done, elapsed) = (self.bytes() as f64, begun.elapsed().as_secs_f64());
         if done <= 0.0 || elapsed <= 0.0 {

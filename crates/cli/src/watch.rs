@@ -20,8 +20,8 @@ use crate::report::text;
 
 /// How often the watchdog looks.
 const TICK: Duration = Duration::from_millis(4);
-/// How long a worker is given for its own answer.
-const GRACE: Duration = Duration::from_millis(100);
+/// How long a worker is usually given for its own answer.
+pub const GRACE: Duration = Duration::from_millis(100);
 /// The same when memory ran out: there is no hurry unless it grows further.
 const GRACE_MEMORY: Duration = Duration::from_millis(500);
 /// How long the system takes to reclaim memory when the process ends, as measured; half of it on a quiet machine.
@@ -128,7 +128,7 @@ impl Watchdog {
             self.budget.spend(Limit::Memory);
         }
         let limit = self.budget.reached()?;
-        let grace = if limit == Limit::Memory { GRACE_MEMORY } else { GRACE };
+        let grace = if limit == Limit::Memory { GRACE_MEMORY } else { self.limits.grace };
         let give_up = *self.give_up.get_or_insert(now + grace);
         let grown = limit == Limit::Memory && used > self.limits.memory_max.saturating_add(self.limits.memory_max / 16);
         (now >= give_up || grown).then_some(limit)
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     fn limits(time_max: Option<Duration>, memory_max: u64) -> Limits {
-        Limits { started: Instant::now(), time_max, memory_max }
+        Limits { started: Instant::now(), time_max, memory_max, grace: GRACE }
     }
 
     /// Runs the work and answers how it ended and what arrived.

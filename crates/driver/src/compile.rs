@@ -106,6 +106,44 @@ impl Compiler {
     }
 }
 
+/// Whether a flag of the user is for the linker alone: the compiler would complain of it, or take an object for a second output.
+fn is_for_linker(flag: &str) -> bool {
+    let is_input = [".o", ".a", ".so", ".lo"].iter().any(|end| flag.ends_with(end)) || flag.contains(".so.");
+    let is_option = flag.starts_with('-');
+    is_input && !is_option
+        || ["-l", "-L", "-Wl,", "-Xlinker", "-rdynamic", "-static-lib", "-u"].iter().any(|start| flag.starts_with(start))
+}
+
+/// The flags of the user for compilations, and those for the link: everything but what only a compilation understands, in their order,
+/// because the order of libraries matters.
+fn divide(flags: &[String]) -> (Vec<&String>, Vec<&String>) {
+    let (mut compiling, mut linking) = (Vec::new(), Vec::new());
+    let mut value_of: Option<bool> = None;
+    for flag in flags {
+        // The value of a flag that stands apart goes where its flag went.
+        if let Some(links) = value_of.take() {
+            if links { linking.push(flag) } else { compiling.push(flag) }
+            continue;
+        }
+        let links = is_for_linker(flag);
+        match flag.as_str() {
+            "-l" | "-L" | "-Xlinker" | "-u" => value_of = Some(true),
+            "-I" | "-D" | "-U" | "-include" | "-isystem" | "-iquote" | "-x" => value_of = Some(false),
+            _ => {}
+        }
+        if links {
+            linking.push(flag);
+        } else {
+            compiling.push(flag);
+            // Such as -flto, -m32 or -fuse-ld: the link must agree. What is only about sources is not repeated.
+            if ["-f", "-m", "-O", "-g", "-pthread"].iter().any(|start| flag.starts_with(start)) {
+                linking.push(flag);
+            }
+        }
+    }
+    (compiling, linking)
+}
+
 /// Compiles and links the sources to the program at `output`. Objects are put beside it.
 pub fn compile(compiler: &Compiler, sources: &[Source], output: &Path) -> Result<(), CompileError> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
@@ -117,6 +155,7 @@ pub fn compile(compiler: &Compiler, sources: &[Source], output: &Path) -> Result
     if !compiler.runtime.is_file() {
         return Err(CompileError::NoRuntime(compiler.runtime.clone()));
     }
+    let (compiling, linking) = divide(&compiler.flags);
     let mut objects = Vec::new();
     let mut any_cpp = false;
     for (number, source) in sources.iter().enumerate() {
@@ -125,17 +164,48 @@ pub fn compile(compiler: &Compiler, sources: &[Source], output: &Path) -> Result
         let object = output.with_extension(format!("{number}.o"));
         let mut arguments: Vec<std::ffi::OsString> = compiler.instrument().into_iter().map(Into::into).collect();
         arguments.extend(["-I".into(), compiler.include.clone().into_os_string()]);
-        arguments.extend(compiler.flags.iter().map(Into::into));
+        arguments.extend(compiling.iter().map(Into::into));
         arguments.extend(["-c".into(), source.into(), "-o".into(), object.clone().into_os_string()]);
         compiler.invoke(&if cpp { compiler.cxx() } else { compiler.cc.clone() }, arguments)?;
         objects.push(object);
     }
     let directory = compiler.runtime.parent().unwrap_or(Path::new("."));
     let mut arguments: Vec<std::ffi::OsString> = objects.into_iter().map(Into::into).collect();
+    // Objects and libraries of the user before the runtime, which has what both need.
+    arguments.extend(linking.iter().map(Into::into));
     arguments.push(compiler.runtime.clone().into_os_string());
     arguments.push(format!("-Wl,-rpath,{}", directory.display()).into());
     // Calls are bound at the start: what the linker notes about them lies in variables that are put back after every run.
     arguments.push("-Wl,-z,now".into());
     arguments.extend(["-pthread".into(), "-o".into(), output.as_os_str().to_owned()]);
     compiler.invoke(&if any_cpp { compiler.cxx() } else { compiler.cc.clone() }, arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_go_where_they_are_understood() {
+        let check = |flags: &[&str], compiling: &[&str], linking: &[&str]| {
+            let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+            let (compile, link) = divide(&flags);
+            assert_eq!(compile.iter().map(|flag| flag.as_str()).collect::<Vec<_>>(), compiling, "{flags:?}");
+            assert_eq!(link.iter().map(|flag| flag.as_str()).collect::<Vec<_>>(), linking, "{flags:?}");
+        };
+        check(&["-DN=3", "-Iinclude", "-std=c11"], &["-DN=3", "-Iinclude", "-std=c11"], &[]);
+        check(&["-L", "dir", "-lm", "-l", "z"], &[], &["-L", "dir", "-lm", "-l", "z"]);
+        check(&["x.o", "lib/y.a", "z.so", "w.so.1"], &[], &["x.o", "lib/y.a", "z.so", "w.so.1"]);
+        check(&["-O2", "-fno-inline"], &["-O2", "-fno-inline"], &["-O2", "-fno-inline"]);
+        check(&["-D", "lib.a", "-I", "a.o"], &["-D", "lib.a", "-I", "a.o"], &[]);
+        check(&["-Wl,--as-needed", "-Wall", "-Xlinker", "-Map=x"], &["-Wall"], &["-Wl,--as-needed", "-Xlinker", "-Map=x"]);
+    }
+
+    #[test]
+    fn languages_are_told_by_name() {
+        assert!(!is_cpp(Path::new("a.c")).unwrap() && is_cpp(Path::new("a.cc")).unwrap());
+        for wrong in ["a", "a.rs", "a.h", ".c"] {
+            assert!(matches!(is_cpp(Path::new(wrong)), Err(CompileError::Language(_))), "{wrong}");
+        }
+    }
 }

@@ -104,6 +104,9 @@ pub struct StepRecord {
     pub new: Option<u64>,
     /// From where.
     pub place: Option<Place>,
+    /// Who called that, from the inside out, as numbers of [`Finding::frames`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<u32>,
 }
 
 /// What a thread waits for.
@@ -128,6 +131,9 @@ pub struct ThreadRecord {
     pub waits: Option<Waits>,
     /// Where it was.
     pub place: Option<Place>,
+    /// Who called that, from the inside out, as numbers of [`Finding::frames`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<u32>,
 }
 
 /// A violation, with everything that is needed to see it again.
@@ -161,6 +167,12 @@ pub struct Finding {
     pub steps: Vec<StepRecord>,
     /// The threads at the end.
     pub threads: Vec<ThreadRecord>,
+    /// Who called what went wrong, from the inside out, as numbers of `frames`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<u32>,
+    /// The places that calls were made from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frames: Vec<Place>,
 }
 
 /// Why a file is not a finding.
@@ -238,6 +250,8 @@ mod tests {
             settings: Settings::default(),
             steps: vec![],
             threads: vec![],
+            callers: vec![],
+            frames: vec![],
         }
     }
 

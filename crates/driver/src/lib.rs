@@ -5,6 +5,7 @@
 
 mod compile;
 mod finding;
+mod ledger;
 mod object;
 mod report;
 mod run;
@@ -13,15 +14,19 @@ mod schedule;
 mod settings;
 #[cfg(feature = "source")]
 mod source;
+mod watch;
 
 pub use compile::{CompileError, Compiler, Source, compile};
 pub use finding::{Finding, FindingError, FindingKind, Place, StepRecord, ThreadRecord, Waits};
+pub use ledger::{Answer, Ended, Errand, Ledger, Phase};
 pub use object::{MatrixRecord, ObjectFinding, ObjectKind, ObjectReport, ObjectSettings};
-pub use report::{CoverageRecord, Report, TestReport};
+pub use report::{CoverageRecord, Host, Report, TestReport};
 pub use run::{
-    DIRECTORY_VARIABLE, Program, REPORT_VARIABLE, RunError, SETTINGS_VARIABLE, Session, fingerprint, replay, run,
+    DIRECTORY_VARIABLE, EXCHANGE_VARIABLE, Program, REPORT_VARIABLE, RunError, SETTINGS_VARIABLE, Session, environment, fingerprint, replay, run,
+    run_watched,
 };
 pub use schedule::{ScheduleError, schedule_from_text, schedule_to_text};
 pub use settings::{Reuse, Search, Settings};
 #[cfg(feature = "source")]
 pub use source::{Line, Lines};
+pub use watch::Watch;

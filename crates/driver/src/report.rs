@@ -76,6 +76,26 @@ pub struct TestReport {
     pub findings: Vec<Finding>,
 }
 
+impl TestReport {
+    /// Of a test that nothing is known of yet.
+    pub fn new(test: &str) -> Self {
+        TestReport {
+            test: test.to_owned(),
+            runs: 0,
+            redundant: 0,
+            blocked: 0,
+            truncated: 0,
+            points: 0,
+            cpu_seconds: 0.0,
+            coverage: CoverageRecord::Partial,
+            bound: None,
+            histories: 0,
+            history_texts: vec![],
+            findings: vec![],
+        }
+    }
+}
+
 /// What all tests of a program did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -86,4 +106,18 @@ pub struct Report {
     /// One for each object that was tested.
     #[serde(default)]
     pub objects: Vec<crate::object::ObjectReport>,
+    /// The program that ran the test by itself, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<Host>,
+}
+
+/// A program that runs its tests itself, as those that cargo builds do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    /// Its file.
+    pub executable: std::path::PathBuf,
+    /// Where it ran.
+    pub directory: std::path::PathBuf,
+    /// The test function, where the harness says.
+    pub function: Option<String>,
 }

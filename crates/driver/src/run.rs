@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::io::Read;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::finding::Finding;
 use crate::report::Report;
 use crate::settings::Settings;
+use crate::watch::Watch;
 
 /// A program that was built with the runtime.
 #[derive(Clone, Debug)]
@@ -88,21 +89,36 @@ pub const REPORT_VARIABLE: &str = "SELVEDGE_REPORT";
 /// The environment variable that tells a program which runs its tests itself that it is under control.
 pub const DIRECTORY_VARIABLE: &str = "SELVEDGE_REPORT_DIRECTORY";
 
+/// The environment variable that carries the path of the page that is shared while a search goes on ([`crate::Watch`]).
+pub const EXCHANGE_VARIABLE: &str = "SELVEDGE_EXCHANGE";
+
 /// Runs the program with these settings; `directory` takes the report.
 pub fn run(program: &Program, settings: &Settings, directory: &Path) -> Result<Session, RunError> {
-    let report_path = directory.join("report.json");
+    let watch = Watch::new(directory).map_err(RunError::Exchange)?;
+    run_watched(program, settings, directory, &watch)
+}
+
+/// The same, with somebody who looks at it meanwhile.
+pub fn run_watched(
+    program: &Program,
+    settings: &Settings,
+    directory: &Path,
+    watch: &Watch,
+) -> Result<Session, RunError> {
+    let report_path = directory.join(REPORT);
     let _ = std::fs::remove_file(&report_path);
-    let settings = serde_json::to_string(settings).map_err(|error| RunError::Malformed(error.to_string()))?;
     let mut child = Command::new(&program.path)
         .args(&program.arguments)
-        .env(SETTINGS_VARIABLE, settings)
-        .env(REPORT_VARIABLE, &report_path)
-        .env("LD_BIND_NOW", "1")
+        .envs(environment(settings, directory)?)
+        .env(EXCHANGE_VARIABLE, watch.path())
+        // What a terminal sends at Ctrl-C is for whoever started this: it asks the search to stop.
+        .process_group(0)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| RunError::Start(program.path.clone(), error))?;
+    watch.started(child.id());
     let stderr = child.stderr.take();
     let reader = std::thread::spawn(move || read_some(stderr));
     let mut output = read_some(child.stdout.take());
@@ -117,6 +133,19 @@ pub fn run(program: &Program, settings: &Settings, directory: &Path) -> Result<S
         finding.program.clone_from(&print);
     }
     Ok(Session { report, output, signal: status.signal() })
+}
+
+/// The file of the report in the directory that takes it.
+const REPORT: &str = "report.json";
+
+/// What the environment of a program needs for a search with these settings, which is reported into that directory.
+pub fn environment(settings: &Settings, directory: &Path) -> Result<Vec<(String, String)>, RunError> {
+    let settings = serde_json::to_string(settings).map_err(|error| RunError::Malformed(error.to_string()))?;
+    Ok(vec![
+        (SETTINGS_VARIABLE.into(), settings),
+        (REPORT_VARIABLE.into(), directory.join(REPORT).display().to_string()),
+        ("LD_BIND_NOW".into(), "1".into()),
+    ])
 }
 
 /// Runs the schedule of a finding again.

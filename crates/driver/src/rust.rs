@@ -11,6 +11,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::report::{Host, Report};
+use crate::run::{DIRECTORY_VARIABLE, REPORT_VARIABLE, RunError, SETTINGS_VARIABLE};
+use crate::settings::Settings;
+
 /// The only target that the runtime is made for.
 pub const TARGET: &str = "x86_64-unknown-linux-gnu";
 
@@ -60,6 +64,8 @@ pub fn cargo_environment(runtime: &Path, sysroot: Option<&Path>, reports: &Path)
     let mut flags = vec![
         "-Cpasses=tsan-module,tsan".to_string(),
         "-Cllvm-args=-force-attribute=sanitize_thread".to_string(),
+        // So that a step inside a library can be traced back to the line that called it.
+        "-Cforce-frame-pointers=yes".to_string(),
         format!("-Clink-arg={}", runtime.display()),
         format!("-Clink-arg=-Wl,-rpath,{}", directory.display()),
     ];
@@ -76,6 +82,53 @@ pub fn cargo_environment(runtime: &Path, sysroot: Option<&Path>, reports: &Path)
         ("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER".into(), runner),
         (crate::run::DIRECTORY_VARIABLE.into(), reports.display().to_string()),
     ]
+}
+
+/// A test program that cargo built, to be run again by itself.
+#[derive(Clone, Debug)]
+pub struct Hosted {
+    /// The program and where it runs.
+    pub host: Host,
+    /// The runtime.
+    pub runtime: PathBuf,
+}
+
+impl Hosted {
+    /// What it is called with: its one test, if that is known.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut arguments: Vec<String> = ["--include-ignored", "--nocapture"].map(str::to_owned).into();
+        if let Some(function) = &self.host.function {
+            arguments.extend(["--exact".to_owned(), function.clone()]);
+        }
+        arguments
+    }
+
+    /// What its environment needs for a search with these settings, which is reported into that directory.
+    pub fn environment(&self, settings: &Settings, reports: &Path) -> Vec<(String, String)> {
+        vec![
+            ("LD_PRELOAD".into(), self.runtime.display().to_string()),
+            ("RUST_TEST_THREADS".into(), "1".into()),
+            (DIRECTORY_VARIABLE.into(), reports.display().to_string()),
+            (SETTINGS_VARIABLE.into(), serde_json::to_string(settings).unwrap_or_default()),
+        ]
+    }
+
+    /// Runs it; what the search with these settings reported.
+    pub fn run(&self, settings: &Settings, reports: &Path) -> Result<Report, RunError> {
+        let mut command = Command::new(&self.host.executable);
+        command.args(self.arguments()).envs(self.environment(settings, reports)).current_dir(&self.host.directory);
+        command.env_remove(REPORT_VARIABLE).stdin(std::process::Stdio::null());
+        let output = command.output().map_err(|error| RunError::Start(self.host.executable.clone(), error))?;
+        let files = std::fs::read_dir(reports).map_err(RunError::Exchange)?;
+        let mut files = files.flatten().map(|entry| entry.path());
+        let Some(file) = files.find(|file| file.extension().is_some_and(|end| end == "json")) else {
+            let text = [output.stdout, output.stderr].concat();
+            let output_text = String::from_utf8_lossy(&text).into_owned();
+            return Err(RunError::NoReport { status: output.status.to_string(), output: output_text });
+        };
+        let text = std::fs::read_to_string(file).map_err(RunError::Exchange)?;
+        serde_json::from_str(&text).map_err(|error| RunError::Malformed(error.to_string()))
+    }
 }
 
 /// The directory of the current toolchain.

@@ -56,12 +56,16 @@ pub struct Settings {
     pub reuse: Reuse,
     /// Only the test with this name.
     pub test: Option<String>,
+    /// Which call of `selvedge::explore` at that place it was, counted from 1. A replay repeats that one only.
+    pub call: u32,
     /// Go on after a finding, up to one of each kind and place.
     pub keep_going: bool,
     /// Report data races on plain accesses.
     pub races: bool,
     /// Treat a thread that goes round a loop without effect as waiting for what it read to change.
     pub spins: bool,
+    /// Do not search what follows from attempts that failed and that the code would only make again (`dpor`).
+    pub retries: bool,
     /// Put every distinct history into the report.
     pub histories: bool,
     /// Repeat this schedule instead of searching.
@@ -70,6 +74,10 @@ pub struct Settings {
     pub stop_at_failure: bool,
     /// What to do with objects.
     pub object: crate::object::ObjectSettings,
+    /// How many processes share a search. What comes out does not depend on it.
+    pub jobs: u32,
+    /// After so many seconds a worker gives back what it has not done, for others to share. What comes out does not depend on it.
+    pub slice: f64,
 }
 
 impl Default for Settings {
@@ -84,13 +92,17 @@ impl Default for Settings {
             time_max: None,
             reuse: Reuse::Fifo,
             test: None,
+            call: 0,
             keep_going: false,
             races: true,
             spins: true,
+            retries: true,
             histories: false,
             replay: None,
             stop_at_failure: false,
             object: crate::object::ObjectSettings::default(),
+            jobs: 1,
+            slice: 0.5,
         }
     }
 }

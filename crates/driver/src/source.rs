@@ -41,17 +41,22 @@ impl Lines {
 
     /// The line of a place, if its file says so.
     pub fn line(&mut self, place: &Place) -> Option<Line> {
+        self.lines(place).into_iter().next()
+    }
+
+    /// The line of a place, and those of the calls around it that the compiler put into one function, from the inside out.
+    pub fn lines(&mut self, place: &Place) -> Vec<Line> {
         let loader = self.modules.entry(place.module.clone()).or_insert_with(|| Loader::new(&place.module).ok());
-        let loader = loader.as_ref()?;
-        let address = place.offset.checked_sub(1)?;
-        let location = loader.find_location(address).ok()??;
-        let mut function = None;
-        if let Ok(mut frames) = loader.find_frames(address)
-            && let Ok(Some(frame)) = frames.next()
-            && let Some(name) = frame.function
-        {
-            function = name.demangle().ok().map(|name| name.into_owned());
+        let (Some(loader), Some(address)) = (loader.as_ref(), place.offset.checked_sub(1)) else { return vec![] };
+        let mut lines = Vec::new();
+        if let Ok(mut frames) = loader.find_frames(address) {
+            while let Ok(Some(frame)) = frames.next() {
+                let function = frame.function.and_then(|name| name.demangle().ok().map(|name| name.into_owned()));
+                if let Some((file, line)) = frame.location.and_then(|at| Some((at.file?.to_string(), at.line?))) {
+                    lines.push(Line { file, line, function });
+                }
+            }
         }
-        Some(Line { file: location.file?.to_string(), line: location.line?, function })
+        lines
     }
 }

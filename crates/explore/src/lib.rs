@@ -9,6 +9,7 @@
 
 mod access;
 mod fair;
+mod part;
 mod point;
 mod rng;
 mod strategy;
@@ -19,6 +20,7 @@ pub mod dpor;
 pub use access::{Access, Condition, HISTORY, Kind, Thread, dependent};
 pub use dpor::Dpor;
 pub use fair::Fairness;
+pub use part::Part;
 pub use point::{ChoicePoint, Coverage, Decision, End, Pending, Readiness, Run, Stop, Strategy};
 pub use rng::Rng;
 pub use strategy::bounded::Bounded;

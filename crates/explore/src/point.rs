@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::access::{Access, Thread};
+use crate::part::Part;
 use crate::trace::Trace;
 
 /// Whether a thread can make its next step.
@@ -148,6 +149,23 @@ pub trait Strategy {
     /// What is covered if the search ends now; `None` when nothing can be said.
     fn so_far(&self) -> Option<Coverage> {
         None
+    }
+
+    /// What is left to search, as parts that do not overlap, in the order in which this strategy would come to them. `None` when it
+    /// cannot be taken apart.
+    fn rest(&self) -> Option<Vec<Part>> {
+        None
+    }
+
+    /// Whether a bound kept anything out, of the bound that is being searched.
+    fn cut(&self) -> bool {
+        false
+    }
+
+    /// Whether it learns from what threads that wait would have done, so that a run in which they wait for ever leads on to those
+    /// in which they do not.
+    fn turns_races(&self) -> bool {
+        false
     }
 
     /// How many runs were ended because they could only have repeated others.

@@ -9,6 +9,7 @@
 mod budget;
 pub mod certificate;
 pub mod check;
+pub mod counting;
 pub mod evidence;
 pub mod format;
 pub mod generate;

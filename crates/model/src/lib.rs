@@ -1,6 +1,29 @@
 //! Proofs about models of concurrent algorithms: refinement, quasi refinement, deadlock, reachability and temporal
 //! formulas, for transition systems that come from a text in CSP# or from Rust code.
 
+pub mod answer;
+pub mod explore;
+mod graph;
+pub mod language;
+pub mod limits;
+mod minimise;
+pub mod models;
+mod normal;
+pub mod object;
+pub mod objects;
+pub mod quasi;
+mod reduce;
+pub mod refine;
+mod search;
+mod store;
 pub mod system;
 
+pub use answer::{Answer, Reason, Statistics, Trace, TraceStep, Trouble, Verdict};
+pub use explore::{deadlock_free, explore, reaches};
+pub use limits::{Limit, Reductions, Settings};
+pub use object::{
+    Criterion, Guard, Implementation, Measure, ObjectEvent, Operation, Relaxation, SequentialObject, Value,
+};
+pub use quasi::{first_violation, linearizes};
+pub use refine::{Model, refines};
 pub use system::{Action, Fault, Label, TransitionSystem};

@@ -64,4 +64,19 @@ pub trait TransitionSystem: Sync {
     fn actor_name(&self, actor: u32) -> String {
         format!("P{actor}")
     }
+
+    /// What a person should see of a state in a counterexample, if anything.
+    fn describe(&self, _state: &Self::State) -> Option<String> {
+        None
+    }
+
+    /// Whether the state has no steps because everything ended as it should. Such a state is no deadlock.
+    fn terminated(&self, _state: &Self::State) -> bool {
+        false
+    }
+
+    /// The actors that are alone in this state: every step such an actor can take, here and after any steps of others, is
+    /// there now, is `TAU`, and commutes with every step of every other actor. The partial-order reduction lets one of
+    /// them go first. Saying nothing is always right.
+    fn alone(&self, _state: &Self::State, _actors: &mut Vec<u32>) {}
 }

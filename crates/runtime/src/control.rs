@@ -16,6 +16,7 @@ use crate::history::Histories;
 use crate::lineup::Lineup;
 use crate::posix::objects::Objects;
 use crate::race::Races;
+use crate::retry::{self, Retries};
 use crate::switch::Context;
 
 /// Why a run was left before its threads ended.
@@ -38,6 +39,10 @@ pub enum Left {
     Stuck,
     /// Too many steps.
     Truncated,
+    /// Nobody can go, and some threads could only try again what failed.
+    Blocked,
+    /// Something that was taken for granted about loops is not so: the search has to start over.
+    Restart,
     /// `failure` says why.
     Failed,
     /// The strategy wanted so.
@@ -100,8 +105,12 @@ pub struct Control {
     pub lineup: Lineup,
     /// Whether the program runs its tests itself.
     pub hosted: bool,
+    /// Who called each step, when that is asked for.
+    pub callers: Option<Vec<Vec<u64>>>,
     /// Nanoseconds of virtual time.
     pub time: u64,
+    /// Loops that only try again.
+    pub retries: Retries,
 }
 
 /// The function that a thread starts with.
@@ -170,7 +179,8 @@ impl Control {
         &mut self.fibers[current]
     }
 
-    fn slot(&self, thread: usize) -> Option<usize> {
+    /// Where the thread's pending step is.
+    pub fn slot(&self, thread: usize) -> Option<usize> {
         self.pending.iter().position(|pending| pending.thread.index() == thread)
     }
 
@@ -198,12 +208,16 @@ impl Control {
         if self.pending.is_empty() {
             return self.leave(Left::Complete);
         }
+        if self.retries.is_watching() && !retry::review(self) {
+            return self.leave(Left::Restart);
+        }
         let mut enabled = self.refresh();
         if enabled == 0 && self.rouse() {
             enabled = self.refresh();
         }
         if enabled == 0 {
-            return self.leave(Left::Stuck);
+            let left = retry::end(self);
+            return self.leave(left);
         }
         if self.trace.len() as u64 >= self.settings.steps_max {
             return self.leave(Left::Truncated);
@@ -275,7 +289,17 @@ impl Control {
         let yielded = yielded || tired;
         self.trace.step_done(Thread(self.current as u8), created, yielded);
         self.details.push(detail);
+        if self.callers.is_some() {
+            self.note_callers();
+        }
+        self.fiber().made += 1;
         self.under_way = false;
+    }
+
+    #[cold]
+    fn note_callers(&mut self) {
+        let callers = self.fibers[self.current].callers();
+        self.callers.get_or_insert_default().push(callers);
     }
 
     /// The current thread has ended.
@@ -299,6 +323,9 @@ impl Control {
             let access = self.slot(self.current).map(|slot| self.pending[slot].access);
             self.trace.access(access.unwrap_or(Access::new(0, 0, selvedge_explore::Kind::Read)));
             self.step_done(None, false, Detail { pc: failure.pc, new: None });
+        }
+        if crate::site::pc() == failure.pc && self.fiber().holds(crate::site::frame()) {
+            self.fiber().frame = crate::site::frame();
         }
         if self.failure.is_none() {
             self.failure = Some(failure);

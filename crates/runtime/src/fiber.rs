@@ -9,9 +9,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use selvedge_driver::FindingKind;
 use selvedge_explore::Thread;
 
-use crate::control::{self, Body, Control, Failure, Next, active, set_active, with};
+use crate::control::{self, Body, Control, Failure, Left, Next, active, set_active, with};
+use crate::memory::arena;
 use crate::memory::reset::Snapshot;
 use crate::posix::real;
+use crate::retry;
 use crate::switch::{self, Context};
 use crate::sys;
 
@@ -40,6 +42,8 @@ pub enum Wants {
     Gate,
     /// The end of all threads of a matrix.
     Columns,
+    /// To find a value at an address: it would only try again otherwise.
+    Value(usize, u8, u64),
 }
 
 impl Wants {
@@ -58,6 +62,10 @@ impl Wants {
             Wants::Once(once) => control.objects.once_done(once),
             Wants::Gate => control.lineup.is_open(),
             Wants::Columns => control.lineup.threads.iter().all(|&other| control.fibers[other].ended),
+            // What was freed is not waited for: the access itself is the error.
+            Wants::Value(address, size, value) => {
+                retry::value_at(address as u64, size) == value || arena::is_freed(address)
+            }
         }
     }
 }
@@ -86,6 +94,8 @@ pub struct Fiber {
     pub wants: Wants,
     /// The return address of its last call into the runtime.
     pub pc: u64,
+    /// The frame pointer at its last call into the runtime; 0 when it is not known.
+    pub frame: u64,
     /// The queue that it last slept in.
     pub asleep_on: u64,
     /// Whether it was woken.
@@ -106,15 +116,52 @@ pub struct Fiber {
     pub random: u64,
     /// Its loops.
     pub spin: crate::spin::Spin,
+    /// What it read since it last did anything else.
+    pub trail: retry::Trail,
+    /// How many steps it has made.
+    pub made: u32,
 }
 
 impl Fiber {
+    /// Whether an address lies on the part of its stack that it uses.
+    #[inline(always)]
+    pub fn holds(&self, address: u64) -> bool {
+        address.wrapping_sub(self.bottom) < self.top - self.bottom
+    }
+
+    /// Where its last call into the runtime was called from, from the inside out: the chain of frame pointers, as far as the code under test was
+    /// compiled with them.
+    pub fn callers(&self) -> Vec<u64> {
+        const DEPTH: usize = 24;
+        let (mut callers, mut frame) = (Vec::new(), self.frame);
+        while callers.len() < DEPTH && frame % 8 == 0 && self.holds(frame) && self.holds(frame + 8) {
+            // SAFETY: two words of a stack that exists; its fiber does not run, or is the one that calls.
+            let (next, caller) = unsafe { (*(frame as *const u64), *((frame + 8) as *const u64)) };
+            if caller == 0 {
+                break;
+            }
+            callers.push(caller);
+            if next <= frame {
+                break;
+            }
+            frame = next;
+        }
+        callers
+    }
+
+    /// It did something that is more than reading.
+    pub fn effect(&mut self) {
+        self.spin.effect();
+        self.trail.clear();
+    }
+
     /// Makes it ready for a new run.
     fn renew(&mut self, body: Body, argument: *mut c_void) {
         self.body = Some((body, argument));
         self.result = std::ptr::null_mut();
         self.wants = Wants::Nothing;
         self.pc = 0;
+        self.frame = 0;
         self.random = 0;
         self.woken = false;
         self.ended = false;
@@ -123,6 +170,8 @@ impl Fiber {
         self.destructors.clear();
         self.keys.fill(std::ptr::null_mut());
         self.spin.reset();
+        self.trail.reset();
+        self.made = 0;
         // SAFETY: nobody runs on this stack: the fiber's last run is over.
         self.context.stack = unsafe { switch::new_stack(self.top) };
     }
@@ -201,6 +250,7 @@ fn bear() -> Option<Fiber> {
         result: std::ptr::null_mut(),
         wants: Wants::Nothing,
         pc: 0,
+        frame: 0,
         asleep_on: 0,
         woken: false,
         ended: false,
@@ -211,6 +261,8 @@ fn bear() -> Option<Fiber> {
         storage: std::mem::take(&mut birth.storage),
         random: 0,
         spin: crate::spin::Spin::default(),
+        trail: retry::Trail::default(),
+        made: 0,
     })
 }
 
@@ -263,7 +315,13 @@ pub fn follow(from: usize, next: Next) {
             // SAFETY: `load` was written by a switch or by `renew`.
             unsafe { switch::switch(save, load) };
         }
-        Next::Leave => leave(),
+        Next::Leave => {
+            if with(|control| matches!(control.left, Left::Stuck | Left::Truncated)) {
+                set_active(false);
+                crate::debug::failed();
+            }
+            leave()
+        }
     }
 }
 
@@ -361,5 +419,6 @@ fn run_key_destructors() -> bool {
 pub fn fail(kind: FindingKind, message: String, pc: u64) -> ! {
     control::set_active(false);
     with(|control| control.fail(Failure { kind, message, pc }));
+    crate::debug::failed();
     leave()
 }

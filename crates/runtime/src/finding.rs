@@ -1,5 +1,7 @@
 //! Makes a finding of a run that ended badly.
 
+use std::collections::HashMap;
+
 use selvedge_driver::{Finding, FindingKind, Place, StepRecord, ThreadRecord, Waits, schedule_to_text};
 use selvedge_explore::{Access, End, Kind, Stop};
 
@@ -31,6 +33,9 @@ pub fn of_run(control: &Control, end: End, test: &str, run: u64) -> Option<Findi
 
 /// The finding that the run which has just ended makes of a failure.
 pub fn of_failure(control: &Control, failure: Failure, test: &str, run: u64) -> Finding {
+    let mut frames = Frames::default();
+    let (steps, threads) = (steps(control, &mut frames), threads(control, &mut frames));
+    let callers = if failure.pc == 0 { vec![] } else { frames.all(&control.fibers[control.current].callers()) };
     Finding {
         format: Finding::FORMAT.into(),
         version: Finding::VERSION,
@@ -44,8 +49,10 @@ pub fn of_failure(control: &Control, failure: Failure, test: &str, run: u64) -> 
         run,
         schedule: schedule_to_text(&control.trace.schedule()),
         settings: control.settings.clone(),
-        steps: steps(control),
-        threads: threads(control),
+        steps,
+        threads,
+        callers,
+        frames: frames.places,
     }
 }
 
@@ -66,7 +73,7 @@ fn holder(control: &Control, wants: Wants) -> Option<u8> {
 fn waits(control: &Control, thread: usize) -> Option<Waits> {
     let fiber = &control.fibers[thread];
     let (what, object) = match fiber.wants {
-        Wants::Nothing => return None,
+        Wants::Nothing | Wants::Value(..) => return None,
         Wants::Mutex(mutex) => ("mutex", mutex as u64),
         Wants::Shared(lock) | Wants::Exclusive(lock) => ("rwlock", lock as u64),
         Wants::Unit(semaphore) => ("semaphore", semaphore as u64),
@@ -148,7 +155,28 @@ fn has_cycle(control: &Control, blocked: &[usize]) -> bool {
     })
 }
 
-fn steps(control: &Control) -> Vec<StepRecord> {
+/// The places that calls were made from, each once.
+#[derive(Default)]
+struct Frames {
+    known: HashMap<u64, Option<u32>>,
+    places: Vec<Place>,
+}
+
+impl Frames {
+    fn all(&mut self, addresses: &[u64]) -> Vec<u32> {
+        addresses.iter().filter_map(|&address| self.number(address)).collect()
+    }
+
+    fn number(&mut self, address: u64) -> Option<u32> {
+        let places = &mut self.places;
+        *self.known.entry(address).or_insert_with(|| {
+            places.push(place(address)?);
+            Some(places.len() as u32 - 1)
+        })
+    }
+}
+
+fn steps(control: &Control, frames: &mut Frames) -> Vec<StepRecord> {
     let trace = &control.trace;
     let record = |at: usize| {
         let step = trace.step(at);
@@ -163,6 +191,7 @@ fn steps(control: &Control) -> Vec<StepRecord> {
             old: access.old,
             new: detail.new,
             place: place(detail.pc),
+            callers: control.callers.as_ref().and_then(|all| all.get(at)).map_or(vec![], |one| frames.all(one)),
         }
     };
     (0..trace.len()).map(record).collect()
@@ -193,7 +222,7 @@ fn what(access: &Access, created: bool, yielded: bool) -> String {
     }
 }
 
-fn threads(control: &Control) -> Vec<ThreadRecord> {
+fn threads(control: &Control, frames: &mut Frames) -> Vec<ThreadRecord> {
     let record = |thread: usize| {
         let fiber = &control.fibers[thread];
         let blocked = control.pending.iter().any(|pending| pending.thread.index() == thread && !pending.is_enabled());
@@ -202,6 +231,7 @@ fn threads(control: &Control) -> Vec<ThreadRecord> {
             ended: fiber.ended,
             waits: if blocked { waits(control, thread) } else { None },
             place: place(fiber.pc),
+            callers: if fiber.ended { vec![] } else { frames.all(&fiber.callers()) },
         }
     };
     (0..control.created).map(record).collect()

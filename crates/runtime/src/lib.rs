@@ -13,11 +13,13 @@
 //! | `abi` | what compilers call |
 //! | `posix` | what programs call |
 //! | `memory` | the heap, and putting variables back |
-//! | `race`, `spin` | data races, and loops that wait |
+//! | `race`, `spin`, `retry` | data races, loops that wait, and loops that try again |
 //! | `history` | calls and returns of operations |
 //! | `lineup` | objects: phase 1 and phase 2 of Line-Up, matrix after matrix |
 //! | `freeze` | threads of the process that are part of no test |
 //! | `session`, `finding`, `watchdog` | run after run, what they found, and what never ends |
+//! | `debug` | stops where a replay fails |
+//! | `share`, `exchange` | one search in several processes, and what all of them see |
 //!
 //! Invariant: nothing here knows how a strategy decides, and no strategy knows what a fiber is.
 
@@ -26,6 +28,8 @@ compile_error!("the controlled runtime needs Linux on x86-64: it switches stacks
 
 mod abi;
 mod control;
+mod debug;
+mod exchange;
 mod fiber;
 mod finding;
 mod freeze;
@@ -36,7 +40,9 @@ mod memory;
 mod point;
 mod posix;
 mod race;
+mod retry;
 mod session;
+mod share;
 mod site;
 mod spin;
 mod switch;

@@ -5,6 +5,7 @@ use selvedge_explore::{Access, Kind, Thread};
 
 use crate::control::{Control, Detail, with};
 use crate::fiber::{Wants, fail, follow};
+use crate::site;
 
 /// Strategies decide on the stack of the thread that stops; a thread that leaves them less room is as good as at the end of its own.
 const ROOM: u64 = 64 << 10;
@@ -16,6 +17,10 @@ pub fn arrive(access: Access, wants: Wants, pc: u64) {
     let (from, next) = with(|control| {
         let fiber = control.fiber();
         fiber.pc = pc;
+        // Later steps of a call come after others have made calls of their own: then the note is theirs.
+        if site::pc() == pc && fiber.holds(site::frame()) {
+            fiber.frame = site::frame();
+        }
         if (&raw const here as u64) < fiber.bottom + ROOM {
             return (control.current, None);
         }

@@ -4,7 +4,7 @@ use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ops::ControlFlow;
 
-use selvedge_driver::{CoverageRecord, Report, Search, Settings, TestReport, schedule_from_text};
+use selvedge_driver::{CoverageRecord, Finding, FindingKind, Report, Search, Settings, TestReport, schedule_from_text};
 use selvedge_explore::{Bounded, Coverage, Dfs, Dpor, End, Fairness, Pct, Random, Replay, Run, Stop, Strategy, Trace};
 
 use crate::control::{self, Body, Control, Left, with};
@@ -17,8 +17,9 @@ use crate::memory::reset::Snapshot;
 use crate::posix::objects::Objects;
 use crate::posix::process;
 use crate::race::Races;
+use crate::retry::Retries;
 use crate::switch::{self, Context};
-use crate::{finding, sys, watchdog};
+use crate::{exchange, finding, share, sys, watchdog};
 
 /// A test.
 #[derive(Clone)]
@@ -168,8 +169,7 @@ extern "C" fn run_tests() -> c_int {
         sys::exit(2);
     }
     // Destructors of the program expect a `main` that ran.
-    // SAFETY: a stream of libc.
-    unsafe { libc::fflush(stdout) };
+    flush();
     sys::exit(0)
 }
 
@@ -193,7 +193,13 @@ pub unsafe extern "C" fn selvedge_explore(
     // SAFETY: as the caller promises.
     let name = unsafe { std::slice::from_raw_parts(name, length) };
     let test = Test { name: String::from_utf8_lossy(name).into_owned(), body, argument };
-    let settings = settings();
+    let call = calls(&test.name);
+    let settings = Settings { call, ..settings() };
+    let asked = self::settings();
+    // Only the search that the finding is of is repeated.
+    if asked.replay.is_some() && (asked.test.as_ref(), asked.call) != (Some(&test.name), call) {
+        return 0;
+    }
     let mut report = Report::default();
     if control::active() {
         report.error = Some("a search inside a search".into());
@@ -213,6 +219,24 @@ pub unsafe extern "C" fn selvedge_explore(
     }
 }
 
+/// Whether the caller is in a run.
+#[unsafe(no_mangle)]
+pub extern "C" fn selvedge_is_running() -> c_int {
+    c_int::from(control::active())
+}
+
+/// How often a search was begun in that place, this time included.
+pub fn calls(name: &str) -> u32 {
+    static SEEN: std::sync::Mutex<Vec<(String, u32)>> = std::sync::Mutex::new(Vec::new());
+    let mut seen = SEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some((_, count)) = seen.iter_mut().find(|(other, _)| other == name) {
+        *count += 1;
+        return *count;
+    }
+    seen.push((name.to_owned(), 1));
+    1
+}
+
 /// Ends the run: a Rust panic reached the top of the test.
 ///
 /// # Safety
@@ -225,6 +249,15 @@ pub unsafe extern "C" fn selvedge_panicked(message: *const u8, length: usize) {
         let message = String::from_utf8_lossy(message).into_owned();
         fiber::fail(selvedge_driver::FindingKind::Panic, message, 0);
     }
+}
+
+/// The guess at the length of a run that `pct` draws its moments from.
+pub const PCT_STEPS: u64 = 200;
+
+/// Writes out what the program has printed so far.
+pub fn flush() {
+    // SAFETY: a stream of libc.
+    unsafe { libc::fflush(stdout) };
 }
 
 /// Threads that exist before the first run.
@@ -251,6 +284,7 @@ unsafe extern "C" {
 /// Sets everything up for searches by the calling thread.
 pub fn prepare(settings: &Settings) -> Result<(), String> {
     watchdog::watch();
+    exchange::open();
     process::install_handlers();
     if control::is_installed() {
         return Ok(());
@@ -286,6 +320,8 @@ pub fn prepare(settings: &Settings) -> Result<(), String> {
         histories: Histories::default(),
         lineup: Lineup::default(),
         hosted: false,
+        callers: None,
+        retries: Retries::default(),
         time: 0,
     });
     Ok(())
@@ -303,7 +339,7 @@ pub fn strategies(settings: &Settings) -> Result<Vec<Box<dyn Strategy>>, String>
         Search::Dpor => vec![Box::new(Dpor::new())],
         Search::Bounded => vec![Box::new(Bounded::new(settings.preemptions))],
         Search::Random => vec![Box::new(Random::new(seed, 0, runs))],
-        Search::Pct => vec![Box::new(Pct::new(seed, 0, runs, depth, 200))],
+        Search::Pct => vec![Box::new(Pct::new(seed, 0, runs, depth, PCT_STEPS))],
         Search::Portfolio => vec![Box::new(Bounded::new(settings.preemptions)), Box::new(Dpor::new())],
     })
 }
@@ -325,6 +361,9 @@ pub fn renew(globals: &Snapshot) {
         control.under_way = false;
         control.trace.clear();
         control.details.clear();
+        if let Some(callers) = &mut control.callers {
+            callers.clear();
+        }
         control.fairness.reset();
         control.failure = None;
         control.left = Left::Complete;
@@ -333,13 +372,15 @@ pub fn renew(globals: &Snapshot) {
         control.histories.reset();
         control.lineup.reset();
         control.time = 1_000_000_000 + control.lineup.shift;
+        control.retries.renew();
     });
 }
 
 fn end_of(left: Left) -> End {
     match left {
         Left::Complete => End::Complete,
-        Left::Stuck => End::Stuck,
+        Left::Stuck | Left::Blocked => End::Stuck,
+        Left::Restart => End::Stopped(Stop::Redundant),
         Left::Truncated => End::Truncated,
         Left::Failed => End::Failed,
         Left::Stopped(stop) => End::Stopped(stop),
@@ -357,29 +398,32 @@ pub fn run_once(test: &Test, globals: &Snapshot) -> End {
 
 fn explore(test: &Test, settings: &Settings) -> TestReport {
     let globals = &Snapshot::of_globals();
-    let mut report = TestReport {
-        test: test.name.clone(),
-        runs: 0,
-        redundant: 0,
-        blocked: 0,
-        truncated: 0,
-        points: 0,
-        cpu_seconds: 0.0,
-        coverage: CoverageRecord::Partial,
-        bound: None,
-        histories: 0,
-        history_texts: Vec::new(),
-        findings: Vec::new(),
-    };
+    let mut report = TestReport::new(&test.name);
     let (began, cpu) = (sys::now(), sys::cpu());
     let Ok(phases) = strategies(settings) else { return report };
     with(|control| {
-        control.settings = settings.clone();
+        // Who searches is no part of what was found.
+        control.settings = Settings { jobs: 1, slice: Settings::default().slice, ..settings.clone() };
         control.histories.forget();
     });
+    let search_for = Allowed {
+        runs_max: settings.runs_max,
+        until: settings.time_max.map_or(f64::INFINITY, |limit| began + limit),
+        share_at: if settings.jobs > 1 { began + share::ALONE * settings.slice } else { f64::INFINITY },
+    };
     for strategy in phases {
-        with(|control| control.strategy = strategy);
-        let coverage = search(test, settings, globals, began, &mut report);
+        with(|control| {
+            control.retries.enable(settings.retries && strategy.turns_races());
+            control.strategy = strategy;
+        });
+        let coverage = search(test, settings, globals, &search_for, &mut report);
+        let shared = coverage.is_none() && report.findings.is_empty() && sys::now() > search_for.share_at;
+        if shared && let Some(rest) = with(|control| control.strategy.rest()).filter(|rest| !rest.is_empty()) {
+            report.cpu_seconds = sys::cpu() - cpu;
+            let report = share::explore(test, settings, globals, search_for.until, report, rest);
+            renew(globals);
+            return report;
+        }
         report.redundant += with(|control| control.strategy.redundant());
         let reached = coverage.or_else(|| with(|control| control.strategy.so_far()));
         report.coverage = reached.map_or(CoverageRecord::Partial, CoverageRecord::from);
@@ -407,37 +451,98 @@ fn explore(test: &Test, settings: &Settings) -> TestReport {
     report
 }
 
+/// The finding with who called each step: the same schedule once more, with more to note. When something else comes out, the finding
+/// stays as it was.
+fn trace_back(test: &Test, globals: &Snapshot, found: Finding) -> Finding {
+    let Ok(schedule) = schedule_from_text(&found.schedule) else { return found };
+    if found.settings.replay.is_some() && found.settings.stop_at_failure || found.kind == FindingKind::Uncontrolled {
+        return found;
+    }
+    let search = with(|control| {
+        control.callers = Some(Vec::new());
+        std::mem::replace(&mut control.strategy, Box::new(Replay::new(schedule)))
+    });
+    let ended = match with(|control| control.strategy.start()) {
+        ControlFlow::Continue(()) => run_once(test, globals),
+        ControlFlow::Break(_) => End::Complete,
+    };
+    let again = with(|control| {
+        let again = finding::of_run(control, ended, &found.test, found.run);
+        control.callers = None;
+        control.strategy = search;
+        again
+    });
+    let plain = |finding: &Finding| {
+        let mut finding = finding.clone();
+        finding.frames.clear();
+        finding.callers.clear();
+        finding.steps.iter_mut().for_each(|step| step.callers.clear());
+        finding.threads.iter_mut().for_each(|thread| thread.callers.clear());
+        finding
+    };
+    again.filter(|again| plain(again) == plain(&found)).unwrap_or(found)
+}
+
+/// How long a search may go on.
+pub struct Allowed {
+    /// So many runs.
+    pub runs_max: u64,
+    /// Until this moment.
+    pub until: f64,
+    /// From this moment on the rest is for others, if it can be taken apart.
+    pub share_at: f64,
+}
+
+impl Allowed {
+    fn is_over(&self, runs: u64) -> bool {
+        let now = sys::now();
+        // Not before something was done: else a part could be handed on for ever.
+        let share = runs > 0 && now > self.share_at && with(|control| control.strategy.rest().is_some());
+        now > self.until || share || exchange::stopped()
+    }
+}
+
+/// So many runs are made between two looks at the clock.
+const UNWATCHED: u64 = 16;
+
 /// Runs until the strategy is done; `None` when something else ended it.
-fn search(
+pub fn search(
     test: &Test,
     settings: &Settings,
     globals: &Snapshot,
-    began: f64,
+    allowed: &Allowed,
     report: &mut TestReport,
 ) -> Option<Coverage> {
     loop {
         if let ControlFlow::Break(coverage) = with(|control| control.strategy.start()) {
             return Some(coverage);
         }
-        let out_of_time =
-            report.runs.is_multiple_of(16) && settings.time_max.is_some_and(|limit| sys::now() - began > limit);
-        if report.runs >= settings.runs_max || out_of_time {
+        if report.runs >= allowed.runs_max || report.runs.is_multiple_of(UNWATCHED) && allowed.is_over(report.runs) {
             return None;
         }
         let end = run_once(test, globals);
+        exchange::count();
         report.runs += 1;
         report.blocked += u64::from(end == End::Stuck);
         report.truncated += u64::from(end == End::Truncated);
+        if with(|control| control.left) == Left::Restart {
+            with(|control| control.strategy = Box::new(Dpor::new()));
+            continue;
+        }
         let found = with(|control| {
             report.points += control.trace.len() as u64;
-            if matches!(end, End::Complete | End::Stuck) {
+            if matches!(control.left, Left::Complete | Left::Stuck) {
                 control.histories.keep();
             }
             let run = Run { trace: &control.trace, pending: &control.pending, end };
             control.strategy.finish(&run);
+            if control.left == Left::Blocked {
+                return None;
+            }
             finding::of_run(control, end, &report.test, report.runs)
         });
         if let Some(found) = found {
+            let found = trace_back(test, globals, found);
             let same = report.findings.iter().any(|other| other.kind == found.kind && other.place == found.place);
             if !same {
                 report.findings.push(found);

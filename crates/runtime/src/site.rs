@@ -31,7 +31,14 @@ pub fn registers() -> (u64, [u64; 6]) {
     unsafe { ((&raw const SITE.sp).read(), (&raw const SITE.registers).read()) }
 }
 
-/// Entry points that note the return address.
+/// The frame pointer of the last call.
+#[inline(always)]
+pub fn frame() -> u64 {
+    // SAFETY: as above.
+    unsafe { (&raw const SITE.registers[1]).read() }
+}
+
+/// Entry points that note the return address and the frame pointer.
 #[macro_export]
 macro_rules! entries {
     ($($name:ident => $target:path;)*) => { $(
@@ -42,6 +49,7 @@ macro_rules! entries {
             core::arch::naked_asm!(
                 "mov r11, [rsp]",
                 "mov [rip + {site}], r11",
+                "mov [rip + {site} + 24], rbp",
                 "jmp {target}",
                 site = sym $crate::site::SITE,
                 target = sym $target,

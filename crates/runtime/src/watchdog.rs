@@ -31,6 +31,12 @@ pub fn watch() {
     unsafe { real::pthread_create()(&mut id, std::ptr::null(), look, std::ptr::null_mut()) };
 }
 
+/// The same in a process that was made by copying one that watched: its watch was not copied.
+pub fn watch_anew() {
+    WATCHED.store(0, Ordering::Relaxed);
+    watch();
+}
+
 unsafe extern "C" fn look(_: *mut c_void) -> *mut c_void {
     crate::freeze::own();
     let mut last = 0;

@@ -25,8 +25,10 @@ mod object;
 mod values;
 
 use std::any::Any;
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::Once;
 
 pub use object::{Object, Specification, object, specification};
 pub use values::{Arguments, Small};
@@ -49,6 +51,7 @@ pub fn explore(body: impl Fn() + Send + Sync + 'static) {
     };
     // SAFETY: the runtime's function of that name has that type.
     let explore = unsafe { std::mem::transmute::<*mut c_void, Explore>(found) };
+    note_panics();
     let body: Box<dyn Fn()> = Box::new(body);
     let mut report: Vec<u8> = Vec::new();
     // SAFETY: the name, the closure and the report outlive the call.
@@ -57,10 +60,47 @@ pub fn explore(body: impl Fn() + Send + Sync + 'static) {
         explore(name.as_ptr(), name.len(), run, argument, keep, (&raw mut report).cast())
     };
     let report = String::from_utf8_lossy(&report).into_owned();
-    save(&name, &report);
+    // Nothing is reported of a search that a replay leaves out.
+    if !report.is_empty() {
+        save(&name, &with_host(&report));
+    }
     if answer != 0 {
         panic!("{}", summary(&report));
     }
+}
+
+/// Where a thread panicked: so many bytes of `file:line`. Its own, so that noting it is nothing that another thread could see.
+type Place = ([u8; 120], usize);
+
+thread_local!(static PANICKED_AT: Cell<Place> = const { Cell::new(([0; 120], 0)) });
+
+/// Whether the caller is in a run.
+fn is_running() -> bool {
+    // SAFETY: the runtime's function of that name has that type.
+    let running = |found| unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(found)() };
+    symbol(c"selvedge_is_running").is_some_and(|found| running(found) != 0)
+}
+
+/// Notes where threads panic from now on. What a panic in a run prints otherwise is left out; the finding tells it.
+fn note_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let other = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if let Some(location) = info.location() {
+                let text = format!("{}:{}", location.file(), location.line());
+                // The end of a long path says most.
+                let mut bytes = [0; 120];
+                let end = &text.as_bytes()[text.len().saturating_sub(bytes.len())..];
+                bytes[..end.len()].copy_from_slice(end);
+                let _ = PANICKED_AT.try_with(|place| place.set((bytes, end.len())));
+            }
+            // In a run it is a part of what the run does: printing it, with all callers, would be thousands of steps in thousands of runs.
+            if !is_running() {
+                other(info);
+            }
+        }));
+    });
 }
 
 /// Writes the report where `cargo selvedge test` looks for it.
@@ -77,6 +117,30 @@ fn save(name: &str, report: &str) {
     if let Err(error) = std::fs::write(&path, report) {
         eprintln!("selvedge: the report could not be written to {}: {error}", path.display());
     }
+}
+
+/// The report with what is known here of the program that runs the test, so that it can be run again.
+fn with_host(report: &str) -> String {
+    let Some(rest) = report.strip_prefix('{') else { return report.to_owned() };
+    let text = |path: std::io::Result<std::path::PathBuf>| quoted(&path.unwrap_or_default().to_string_lossy());
+    let (executable, directory) = (text(std::env::current_exe()), text(std::env::current_dir()));
+    // The harness names the thread of a test after it.
+    let thread = std::thread::current();
+    let function = thread.name().filter(|name| *name != "main").map_or("null".to_owned(), quoted);
+    format!(r#"{{"host":{{"executable":{executable},"directory":{directory},"function":{function}}},{rest}"#)
+}
+
+/// A string of JSON.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            letter if letter.is_control() => quoted.push_str(&format!("\\u{:04x}", u32::from(letter))),
+            letter => quoted.push(letter),
+        }
+    }
+    quoted + "\""
 }
 
 /// What was found, in a sentence: the first message of the report.
@@ -101,14 +165,14 @@ unsafe extern "C" fn run(body: *mut c_void) -> *mut c_void {
     // SAFETY: what `explore` passed, which outlives the search.
     let body = unsafe { &*body.cast::<Box<dyn Fn()>>() };
     if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
-        panicked(&*payload);
+        let (bytes, length) = PANICKED_AT.try_with(Cell::get).unwrap_or(([0; 120], 0));
+        panicked(&format!("panic at {}: {}", String::from_utf8_lossy(&bytes[..length]), message(&*payload)));
     }
     std::ptr::null_mut()
 }
 
 /// Ends the run: a panic reached the top.
-fn panicked(payload: &(dyn Any + Send)) {
-    let message = message(payload);
+fn panicked(message: &str) {
     if let Some(panicked) = symbol(c"selvedge_panicked") {
         // SAFETY: the runtime's function of that name has that type; it does not come back.
         unsafe { std::mem::transmute::<*mut c_void, Panicked>(panicked)(message.as_ptr(), message.len()) };
@@ -157,5 +221,13 @@ mod tests {
         let report = r#"{"tests":[{"findings":[{"message":"left \"a\" right","thread":1}]}]}"#;
         assert_eq!(super::summary(report), "a schedule fails: left \"a\" right");
         assert_eq!(super::summary("x"), "a schedule fails: x");
+    }
+
+    #[test]
+    fn the_report_says_which_program_it_is_of() {
+        let report = super::with_host(r#"{"tests":[]}"#);
+        assert!(report.starts_with(r#"{"host":{"executable":"/"#) && report.ends_with(r#"},"tests":[]}"#), "{report}");
+        assert!(report.contains(r#""function":"tests::the_report_says_which_program_it_is_of""#), "{report}");
+        assert_eq!(super::quoted("a\"b\\c\n"), r#""a\"b\\c\u000a""#);
     }
 }

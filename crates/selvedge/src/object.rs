@@ -8,7 +8,7 @@ use std::fmt::{self, Debug, Write};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
 use crate::values::Arguments;
-use crate::{Tell, keep, message, save, symbol};
+use crate::{Tell, keep, message, note_panics, save, symbol, with_host};
 
 /// An object to be tested: how it is made, and what may be called.
 ///
@@ -189,7 +189,10 @@ impl<T: 'static> Object<T> {
     #[track_caller]
     pub fn check(self) {
         let (answer, report, text) = self.run();
-        save(&self.name, &report);
+        // Nothing is reported of a search that a replay leaves out.
+        if !report.is_empty() {
+            save(&self.name, &with_host(&report));
+        }
         match answer {
             0 => {}
             1 => panic!("{text}"),
@@ -212,15 +215,12 @@ impl<T: 'static> Object<T> {
         let give = symbol(c"selvedge_result");
         // SAFETY: the runtime's function of that name has that type; no search is under way.
         unsafe { *GIVE.0.get() = give.map(|give| std::mem::transmute::<*mut c_void, crate::Panicked>(give)) };
-        // Panics of operations are results: thousands of runs must not print them.
-        let printed = std::panic::take_hook();
-        std::panic::set_hook(Box::new(|_| {}));
+        note_panics();
         let mut told: Vec<Vec<u8>> = Vec::new();
         let answer = self.describe(&mut |description| {
             // SAFETY: the description and what it points at outlive the call.
             unsafe { check(description, keep_each, (&raw mut told).cast()) }
         });
-        std::panic::set_hook(printed);
         let mut told = told.iter().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         (answer, told.next().unwrap_or_default(), told.next().unwrap_or_default())
     }
@@ -353,7 +353,7 @@ unsafe extern "C" fn destroy<T>(object: *mut c_void) {
     // SAFETY: what `create` made.
     let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { drop(Box::from_raw(object.cast::<T>())) }));
     if let Err(payload) = dropped {
-        crate::panicked(&*payload);
+        crate::panicked(&message(&*payload));
     }
 }
 

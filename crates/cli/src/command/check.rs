@@ -50,6 +50,10 @@ pub struct Flags {
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
 
+    /// Write the report as a page for a browser here
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
     #[command(flatten)]
     limits: LimitFlags,
 }
@@ -74,6 +78,7 @@ pub struct Settings {
     initial: Option<Value>,
     json: bool,
     certificate: Option<PathBuf>,
+    html: Option<PathBuf>,
     limits: Limits,
 }
 
@@ -82,6 +87,9 @@ impl Flags {
     pub fn resolve(self, started: Instant) -> Result<Settings, clap::Error> {
         if self.certificate.is_some() && self.files.len() > 1 {
             return Err(usage("--certificate holds the evidence for one history: give one file"));
+        }
+        if self.html.is_some() && self.files.len() > 1 {
+            return Err(usage("--html holds the report on one history: give one file"));
         }
         if self.files.iter().filter(|path| source::is_stdin(path)).count() > 1 {
             return Err(usage("standard input can be read only once: give - at most once"));
@@ -93,6 +101,7 @@ impl Flags {
             initial: self.initial,
             json: self.json,
             certificate: self.certificate,
+            html: self.html,
             limits: self.limits.resolve(started),
         })
     }
@@ -103,6 +112,7 @@ pub fn run(settings: Settings) -> Exit {
     let files = settings.files.clone();
     let limits = settings.limits.clone();
     let certificate = settings.certificate.clone();
+    let html = settings.html.clone();
     let progress = Arc::new(Progress::new(files.len()));
     let mut printer = Printer::new(settings.json, files.len());
     let mut unwritten = Exit::Pass;
@@ -116,7 +126,10 @@ pub fn run(settings: Settings) -> Exit {
     };
     let ended = watch::run(&limits, &progress, worker, |mut entry: Entry| {
         if let Some(path) = &certificate {
-            unwritten = unwritten.worst(keep(path, entry.certificate.take()));
+            unwritten = unwritten.worst(keep(path, "certificate", entry.certificate.take()));
+        }
+        if let Some(path) = &html {
+            unwritten = unwritten.worst(keep(path, "page", entry.html.take().map(String::into_bytes)));
         }
         printer.print(entry);
     });
@@ -133,17 +146,17 @@ pub fn run(settings: Settings) -> Exit {
     printer.finish().worst(unwritten)
 }
 
-/// Writes the certificate, if there is a verdict to certify.
-fn keep(path: &Path, certificate: Option<Vec<u8>>) -> Exit {
+/// Writes what was asked for besides the report, if there is something to write.
+fn keep(path: &Path, what: &str, bytes: Option<Vec<u8>>) -> Exit {
     let name = source::name(path);
-    let Some(certificate) = certificate else {
-        complain(&format!("warning: {name}: no certificate was written, since there is no verdict\n"));
+    let Some(bytes) = bytes else {
+        complain(&format!("warning: {name}: no {what} was written, since there is no verdict\n"));
         return Exit::Pass;
     };
-    match std::fs::write(path, certificate) {
+    match std::fs::write(path, bytes) {
         Ok(()) => Exit::Pass,
         Err(error) => {
-            let trouble = Trouble::new(&name, format!("cannot write the certificate: {error}"));
+            let trouble = Trouble::new(&name, format!("cannot write the {what}: {error}"));
             complain(&format!("{trouble}\n"));
             Exit::Input
         }
@@ -180,6 +193,9 @@ fn examine(settings: &Settings, path: &Path, budget: &Budget, progress: &Progres
         evidence_kept: settings.json || settings.certificate.is_some(),
     };
     let mut entry = decided.entry();
+    if settings.html.is_some() {
+        entry.html = Some(decided.html());
+    }
     if settings.certificate.is_some() {
         entry.certificate = certificate(answer, initial, &log);
     }

@@ -7,13 +7,17 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
+use selvedge_driver::rust::Hosted;
 use selvedge_driver::{self as driver, Finding, FindingKind, StepRecord};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::test::{troubled, under_watch, watched};
+use crate::cargo;
+use crate::debugger::Debugger;
 use crate::exit::Exit;
+use crate::findings::{Build, CargoBuild, read};
 use crate::library::Places;
-use crate::program::{Built, Recipe};
+use crate::program::{Built, Scratch, fingerprint};
 use crate::progress::{Phase, Progress};
 use crate::report::names::Names;
 use crate::report::tested::{CRITERION, Found, found};
@@ -25,13 +29,23 @@ use crate::trouble::Trouble;
 #[derive(Args)]
 #[command(after_help = "\
 Exit codes:
+  0    with --break: the debugger was started
   1    the same violation came out
   2    wrong input or usage, or the finding was made by another build
   3    something else came out: the test depends on something not controlled
   101  a bug in selvedge")]
 pub struct Flags {
-    /// The file that `selvedge test` wrote
+    /// The file that `selvedge test` or `cargo selvedge test` wrote
     finding: PathBuf,
+
+    /// Stop in a debugger at the failing step, with the stack of its thread
+    #[arg(long = "break", conflicts_with = "json")]
+    stop: bool,
+
+    /// The debugger for --break: gdb, lldb or a path; none to attach one by
+    /// hand. The first of gdb and lldb that is there if not given
+    #[arg(long, value_name = "NAME", requires = "stop")]
+    debugger: Option<String>,
 
     /// Print one JSON document on standard output, and the report on standard error
     #[arg(long)]
@@ -41,6 +55,8 @@ pub struct Flags {
 /// The flags as resolved.
 pub struct Settings {
     finding: PathBuf,
+    /// Whether to stop at the failing step, and in which debugger.
+    stop: Option<Option<String>>,
     json: bool,
     places: Places,
     temporary: PathBuf,
@@ -51,89 +67,152 @@ impl Flags {
     /// Resolves the flags.
     pub fn resolve(self, started: Instant) -> Settings {
         let (places, temporary) = (Places::from_environment(), std::env::temp_dir());
-        Settings { finding: self.finding, json: self.json, places, temporary, started }
+        let stop = self.stop.then_some(self.debugger);
+        Settings { finding: self.finding, stop, json: self.json, places, temporary, started }
     }
-}
-
-/// A finding file: the finding, and how its program was built.
-#[derive(Serialize)]
-struct FindingFile<'a> {
-    #[serde(flatten)]
-    finding: &'a Finding,
-    build: &'a Recipe,
-}
-
-/// The part of a finding file that only the command line knows.
-#[derive(Deserialize)]
-struct BuildPart {
-    build: Recipe,
-}
-
-/// The text of a finding file.
-pub fn document(finding: &Finding, recipe: &Recipe) -> String {
-    json::write(&FindingFile { finding, build: recipe }) + "\n"
 }
 
 /// Builds, replays and reports.
 pub fn run(settings: Settings) -> Exit {
     let name = settings.finding.display().to_string();
+    if let Some(debugger) = &settings.stop {
+        // Without a watch: the terminal, Ctrl-C included, is the debugger's.
+        return stop(&settings, debugger.as_deref()).unwrap_or_else(|trouble| {
+            crate::report::print::complain(&troubled(&trouble, settings.started).full);
+            Exit::Input
+        });
+    }
     let (json, limits) = (settings.json, watched(settings.started));
     under_watch(&name, json, limits, move |_, progress| {
         replay(&settings, progress).unwrap_or_else(|trouble| troubled(&trouble, settings.started))
     })
 }
 
-fn read(path: &Path) -> Result<(Finding, Recipe), Trouble> {
-    let name = path.display().to_string();
-    let text = std::fs::read(path).map_err(|error| Trouble::io(&name, &error))?;
-    let text = String::from_utf8(text).map_err(|_| Trouble::new(&name, "expected a finding: this is not text"))?;
-    let finding = Finding::from_json(&text).map_err(|error| Trouble::new(&name, error))?;
-    if finding.tool != json::VERSION {
-        let reason = format!("the finding was made by selvedge {}, this is {}", clean(&finding.tool), json::VERSION);
-        return Err(Trouble::new(&name, reason).advise("run the test again with this version"));
-    }
-    driver::schedule_from_text(&finding.schedule).map_err(|error| Trouble::new(&name, error))?;
-    let part: BuildPart = serde_json::from_str(&text)
-        .map_err(|error| Trouble::new(&name, format!("the finding does not say how its program was built: {error}")))?;
-    Ok((finding, part.build))
+/// Starts a debugger that stops at the failing step.
+fn stop(settings: &Settings, debugger: Option<&str>) -> Result<Exit, Trouble> {
+    let name = settings.finding.display().to_string();
+    let debugger = Debugger::find(debugger).map_err(|reason| {
+        Trouble::new(&name, reason).advise(
+            "install gdb (Debian and Ubuntu: apt-get install gdb; Fedora: dnf install gdb), or give --debugger none: the program then \
+             waits at the failing step for a debugger that is attached by hand, and says its process",
+        )
+    })?;
+    let (finding, build) = read(&settings.finding)?;
+    let subject = rebuild(settings, &finding, &build)?;
+    let search = driver::Settings { stop_at_failure: true, ..again(&finding) };
+    subject.debug(&debugger, &search).map_err(|reason| Trouble::new(&name, reason))
 }
 
-/// Builds the program of the finding again, or says why that is another one.
-fn rebuild(settings: &Settings, finding: &Finding, recipe: &Recipe) -> Result<Built, Trouble> {
-    let name = settings.finding.display().to_string();
-    let places = &settings.places;
-    std::env::set_current_dir(&recipe.directory)
-        .map_err(|error| Trouble::io(&recipe.directory.display().to_string(), &error))?;
-    let built = recipe.build(places, &settings.temporary)?;
-    if built.fingerprint == finding.program {
-        return Ok(built);
-    }
-    let runtime = |fingerprint: &str| fingerprint.split_once('-').map(|(_, runtime)| runtime.to_owned());
-    let what = if runtime(&built.fingerprint) == runtime(&finding.program) {
-        "the sources, the compiler or its flags have changed since"
-    } else {
-        "selvedge's runtime is another one"
-    };
-    let advice = format!("run the test again: selvedge test {}", recipe.name());
-    Err(Trouble::new(&name, format!("the finding was made by another build: {what}")).advise(advice))
-}
-
-fn replay(settings: &Settings, progress: &Progress) -> Result<Entry, Trouble> {
-    let name = settings.finding.display().to_string();
-    let (finding, recipe) = read(&settings.finding)?;
-    progress.enter(Phase::Compiling);
-    let built = rebuild(settings, &finding, &recipe)?;
-    progress.enter(Phase::Testing);
-    let search = driver::Settings {
+/// What the runtime is asked to do once more.
+fn again(finding: &Finding) -> driver::Settings {
+    driver::Settings {
         replay: Some(finding.schedule.clone()),
         test: Some(finding.test.clone()),
         // The limits of the search are no limits of this one run.
         time_max: None,
         runs_max: u64::MAX,
+        jobs: 1,
         ..finding.settings.clone()
+    }
+}
+
+/// Builds the program of the finding again, or says why that is another one.
+fn rebuild(settings: &Settings, finding: &Finding, build: &Build) -> Result<Subject, Trouble> {
+    let name = settings.finding.display().to_string();
+    let directory = match build {
+        Build::C(recipe) => &recipe.directory,
+        Build::Cargo(build) => &build.directory,
     };
-    let session = driver::run(&built.program, &search, &built.directory);
-    let report = session.map_err(|error| Trouble::new(&name, error))?.report;
+    std::env::set_current_dir(directory).map_err(|error| Trouble::io(&directory.display().to_string(), &error))?;
+    let (subject, command) = match build {
+        Build::C(recipe) => {
+            let built = recipe.build(&settings.places, &settings.temporary)?;
+            (Subject::C(built), format!("selvedge test {}", recipe.name()))
+        }
+        Build::Cargo(build) => (Subject::cargo(&name, build, settings)?, "cargo selvedge test".to_owned()),
+    };
+    let print = subject.fingerprint();
+    if print == finding.program {
+        return Ok(subject);
+    }
+    let runtime = |fingerprint: &str| fingerprint.split_once('-').map(|(_, runtime)| runtime.to_owned());
+    let what = if runtime(&print) == runtime(&finding.program) {
+        "the sources, the compiler or its flags have changed since"
+    } else {
+        "selvedge's runtime is another one"
+    };
+    let advice = format!("run the test again: {command}");
+    Err(Trouble::new(&name, format!("the finding was made by another build: {what}")).advise(advice))
+}
+
+/// What is run again.
+enum Subject {
+    /// A program that was compiled for this.
+    C(Built),
+    /// A test program of cargo's, with a directory for its report.
+    Rust { hosted: Hosted, scratch: Scratch, print: String },
+}
+
+impl Subject {
+    fn cargo(name: &str, build: &CargoBuild, settings: &Settings) -> Result<Self, Trouble> {
+        let trouble = |reason: &dyn std::fmt::Display| Trouble::new(name, reason);
+        let runtime = cargo::rebuild(build).map_err(|error| trouble(&error))?;
+        let scratch = Scratch::new(&settings.temporary)
+            .map_err(|error| Trouble::io(&settings.temporary.display().to_string(), &error))?;
+        let print = fingerprint(&build.executable, &runtime).map_err(|_| {
+            let gone = format!("the test program `{}` is not there any more", build.executable.display());
+            trouble(&gone).advise("run the test again: cargo selvedge test")
+        })?;
+        let host = driver::Host {
+            executable: build.executable.clone(),
+            directory: build.ran_in.clone(),
+            function: build.function.clone(),
+        };
+        Ok(Subject::Rust { hosted: Hosted { host, runtime }, scratch, print })
+    }
+
+    fn fingerprint(&self) -> String {
+        match self {
+            Subject::C(built) => built.fingerprint.clone(),
+            Subject::Rust { print, .. } => print.clone(),
+        }
+    }
+
+    fn executable(&self) -> &Path {
+        match self {
+            Subject::C(built) => &built.program.path,
+            Subject::Rust { hosted, .. } => &hosted.host.executable,
+        }
+    }
+
+    fn run(&self, search: &driver::Settings) -> Result<driver::Report, driver::RunError> {
+        match self {
+            Subject::C(built) => Ok(driver::run(&built.program, search, &built.directory)?.report),
+            Subject::Rust { hosted, scratch, .. } => hosted.run(search, scratch.path()),
+        }
+    }
+
+    fn debug(&self, debugger: &Debugger, search: &driver::Settings) -> Result<Exit, String> {
+        let (arguments, environment, directory) = match self {
+            Subject::C(built) => {
+                let environment = driver::environment(search, &built.directory).map_err(|error| error.to_string())?;
+                (built.program.arguments.clone(), environment, None)
+            }
+            Subject::Rust { hosted, scratch, .. } => {
+                (hosted.arguments(), hosted.environment(search, scratch.path()), Some(hosted.host.directory.as_path()))
+            }
+        };
+        debugger.run(self.executable(), &arguments, &environment, directory)
+    }
+}
+
+fn replay(settings: &Settings, progress: &Progress) -> Result<Entry, Trouble> {
+    let name = settings.finding.display().to_string();
+    let (finding, build) = read(&settings.finding)?;
+    progress.enter(Phase::Compiling);
+    let subject = rebuild(settings, &finding, &build)?;
+    progress.enter(Phase::Testing);
+    let report = subject.run(&again(&finding)).map_err(|error| Trouble::new(&name, error))?;
     if let Some(error) = report.error {
         return Err(Trouble::new(&name, error));
     }
@@ -141,7 +220,7 @@ fn replay(settings: &Settings, progress: &Progress) -> Result<Entry, Trouble> {
     let again = report.tests.into_iter().next().or(object).and_then(|test| test.findings.into_iter().next());
     // The search's number says more than "the first run of one".
     let again = again.map(|again| Finding { run: finding.run, ..again });
-    let names = Names::new(&built.program.path.to_string_lossy());
+    let names = Names::new(&subject.executable().to_string_lossy());
     Ok(entry(&name, &finding, again.as_ref(), names, settings.started))
 }
 
@@ -207,5 +286,5 @@ fn entry(name: &str, finding: &Finding, again: Option<&Finding>, mut names: Name
         findings: again.into_iter().map(|again| Found::new(again, name, &mut names)).collect(),
     };
     let exit = if same { Exit::Violation } else { Exit::Unknown };
-    Entry { exit, full, line, json: json::write(&document), certificate: None }
+    Entry { exit, full, line, json: json::write(&document), certificate: None, html: None }
 }

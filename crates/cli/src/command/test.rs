@@ -1,33 +1,34 @@
 //! `selvedge test`: compiles tests of C and C++ code and runs them under every schedule.
 //!
-//! Invariant: each test runs in a process of its own, so that what one does to it is no other's trouble; time is for all of them
-//! together, and what one does not use is left to the rest.
+//! Invariant: each test runs in processes of its own, so that what one does to them is no other's trouble; what comes out for one test
+//! depends neither on the others nor on how many run at the same time.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
-use clap::{Args, ValueEnum};
-use selvedge_driver::{self as driver, CoverageRecord, Reuse, RunError, Search, TestReport};
+use clap::Args;
+use selvedge_driver::{self as driver, RunError, TestReport, Watch};
 use selvedge_history::{Budget, Limit};
 
 use super::objects::ObjectFlags;
 use crate::exit::Exit;
+use crate::findings::{Build, write};
+use crate::guard::{self, Guard};
 use crate::library::Places;
 use crate::limits::Limits;
-use crate::program::{Built, Recipe, hash};
+use crate::memory;
+use crate::program::{Built, Recipe};
 use crate::progress::{Phase, Progress};
 use crate::report::print::Printer;
 use crate::report::tested::{Session, Tested};
 use crate::report::text::clean;
 use crate::report::{self, Entry, json};
+use crate::search::{Asked, SearchFlags};
 use crate::trouble::Trouble;
 use crate::watch::{self, Ended};
-use crate::{guard, memory, quantity};
-
-/// How many runs `random` and `pct` make when nothing is said: they have no end of their own.
-const RUNS_SAMPLED: u64 = 10_000;
 
 /// The flags as typed.
 #[derive(Args)]
@@ -40,7 +41,8 @@ Exit codes:
   101  a bug in selvedge
 
 A test is SELVEDGE_TEST(name) { ... } with #include <selvedge.h>; a program
-without one is tested through its main. docs/testing-c.md tells more.")]
+without one is tested through its main. docs/testing-c.md tells more, and
+docs/coverage.md what exactly a pass says.")]
 pub struct Flags {
     /// C and C++ files, compiled and linked to one program
     #[arg(required = true, value_name = "FILE")]
@@ -54,95 +56,22 @@ pub struct Flags {
     #[arg(long, value_name = "NAME")]
     test: Option<String>,
 
-    /// How schedules are searched
-    #[arg(long, value_name = "NAME", default_value = "portfolio")]
-    strategy: StrategyName,
-
-    /// The largest number of preemptions for bounded and portfolio
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    preemptions: u32,
-
-    /// The depth of the bugs that pct looks for
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
-    depth: u32,
-
-    /// Stop a test after so many runs; 10000 for random and pct if not given
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    runs: Option<u64>,
-
-    /// The seed of random and pct
-    #[arg(long, value_name = "S", default_value_t = 1)]
-    seed: u64,
-
-    /// A run with more steps is a livelock
-    // All steps of a run are kept until it ends: there must be an end that fits into memory.
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
-    steps_max: u64,
-
-    /// Which freed memory malloc hands out again
-    #[arg(long, value_name = "NAME", default_value = "fifo")]
-    reuse: ReuseName,
-
-    /// Time for all tests together, such as 500ms, 60s or 5m; none for no limit
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = quantity::time)]
-    time_max: TimeMax,
+    #[command(flatten)]
+    search: SearchFlags,
 
     #[command(flatten)]
     objects: ObjectFlags,
 
-    /// Where findings are written
-    #[arg(long, value_name = "DIR", default_value = "selvedge-findings")]
-    findings: PathBuf,
-
-    /// Print one JSON document on standard output, and the report on standard error
-    #[arg(long)]
-    json: bool,
-
-    /// More flags for the compiler
+    /// More flags for the compiler and the linker, such as -DN=3, -lfoo or a.o
     #[arg(last = true, value_name = "FLAGS")]
     flags: Vec<String>,
-}
-
-// The alias keeps clap from reading `Option` as "the flag may be missing".
-type TimeMax = Option<Duration>;
-
-/// The strategies as typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum StrategyName {
-    /// Bounded first, then dpor in the time that is left
-    Portfolio,
-    /// Every schedule with 0, 1, ... preemptions, up to --preemptions
-    Bounded,
-    /// One schedule of each class of equivalent ones
-    Dpor,
-    /// Every schedule
-    Dfs,
-    /// Schedules drawn at random
-    Random,
-    /// Random priorities
-    Pct,
-}
-
-/// The ways to reuse memory as typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ReuseName {
-    /// What was freed first
-    Fifo,
-    /// What was freed last
-    Lifo,
-    /// Both, as a choice of the search
-    Branch,
-    /// Nothing
-    Quarantine,
 }
 
 /// The flags as resolved.
 pub struct Settings {
     recipe: Recipe,
-    search: driver::Settings,
-    time_max: Option<Duration>,
-    findings: PathBuf,
-    json: bool,
+    asked: Asked,
+    test: Option<String>,
     places: Places,
     temporary: PathBuf,
     started: Instant,
@@ -151,41 +80,13 @@ pub struct Settings {
 impl Flags {
     /// Resolves the flags.
     pub fn resolve(self, started: Instant) -> Settings {
-        let search = match self.strategy {
-            StrategyName::Portfolio => Search::Portfolio,
-            StrategyName::Bounded => Search::Bounded,
-            StrategyName::Dpor => Search::Dpor,
-            StrategyName::Dfs => Search::Dfs,
-            StrategyName::Random => Search::Random,
-            StrategyName::Pct => Search::Pct,
-        };
-        let reuse = match self.reuse {
-            ReuseName::Fifo => Reuse::Fifo,
-            ReuseName::Lifo => Reuse::Lifo,
-            ReuseName::Branch => Reuse::Branch,
-            ReuseName::Quarantine => Reuse::Quarantine,
-        };
-        let sampled = matches!(search, Search::Random | Search::Pct);
-        let runs_max = self.runs.unwrap_or(if sampled { RUNS_SAMPLED } else { u64::MAX });
-        let search = driver::Settings {
-            search,
-            preemptions: self.preemptions,
-            depth: self.depth,
-            runs_max,
-            seed: self.seed,
-            steps_max: self.steps_max,
-            reuse,
-            test: self.test,
-            object: self.objects.resolve(),
-            ..driver::Settings::default()
-        };
+        let mut asked = self.search.resolve();
+        asked.search.object = self.objects.resolve();
         let directory = std::env::current_dir().unwrap_or_default();
         Settings {
             recipe: Recipe { directory, cc: self.cc, flags: self.flags, sources: self.sources },
-            search,
-            time_max: self.time_max,
-            findings: self.findings,
-            json: self.json,
+            asked,
+            test: self.test,
             places: Places::from_environment(),
             temporary: std::env::temp_dir(),
             started,
@@ -195,13 +96,14 @@ impl Flags {
 
 /// Limits that only watch for Ctrl-C: the runtime keeps the time itself, and its memory is not ours.
 pub fn watched(started: Instant) -> Limits {
-    Limits { started, time_max: None, memory_max: memory::default_max() }
+    // A search that is asked to stop has a moment to report what it has, and so has whoever waits for it.
+    Limits { started, time_max: None, memory_max: memory::default_max(), grace: guard::MOMENT * 2 }
 }
 
 /// Compiles, runs and reports.
 pub fn run(settings: Settings) -> Exit {
     let name = settings.recipe.name();
-    let (json, limits) = (settings.json, watched(settings.started));
+    let (json, limits) = (settings.asked.json, watched(settings.started));
     under_watch(&name, json, limits, move |budget, progress| examine(&settings, budget, progress))
 }
 
@@ -249,6 +151,7 @@ pub fn troubled(trouble: &Trouble, started: Instant) -> Entry {
         line: text,
         json: json::troubled(trouble, seconds),
         certificate: None,
+        html: None,
     }
 }
 
@@ -257,41 +160,57 @@ fn explore(settings: &Settings, budget: &Budget, progress: &Progress) -> Result<
     let name = settings.recipe.name();
     let built = settings.recipe.build(&settings.places, &settings.temporary)?;
     let names = list(settings, &built)?;
-    let mut tests = Vec::new();
-    for (number, test) in names.iter().enumerate() {
-        progress.begin(1, &format!("[{}/{}] {}", number + 1, names.len(), clean(test)));
-        progress.enter(Phase::Testing);
-        let share = settings.time_max.map(|time| {
-            let left = time.saturating_sub(settings.started.elapsed()).as_secs_f64();
-            left / (names.len() - number) as f64
-        });
-        let search = driver::Settings { test: Some(test.clone()), time_max: share, ..settings.search.clone() };
-        let mut tested = run_test(&built, search, test, budget).map_err(|reason| Trouble::new(&name, reason))?;
-        for finding in &mut tested.report.findings {
-            finding.program.clone_from(&built.fingerprint);
-            tested.paths.push(write(finding, &settings.recipe, &settings.findings)?);
-        }
-        let interrupted = tested.interrupted;
-        tests.push(tested);
-        if interrupted {
-            break;
-        }
-    }
+    progress.test(&settings.asked.search, names.len());
+    let tests = run_all(settings, &built, &names, budget, progress)?;
     let session = Session {
         file: &name,
-        cc: &settings.recipe.cc,
+        compiler: &settings.recipe.cc,
         tests: &tests,
-        time_max: settings.time_max,
+        time_max: settings.asked.time_max,
         seconds: settings.started.elapsed().as_secs_f64(),
-        program: &built.program.path.to_string_lossy(),
+        exit: None,
     };
     Ok(session.entry())
+}
+
+/// Runs the tests, as many at a time as there may be workers.
+fn run_all(
+    settings: &Settings,
+    built: &Built,
+    names: &[String],
+    budget: &Budget,
+    progress: &Progress,
+) -> Result<Vec<Tested>, Trouble> {
+    let at_once = (settings.asked.jobs as usize).clamp(1, names.len().max(1));
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(test) = names.get(number) else { return };
+            // Workers that no test needs any more are for those that are left.
+            let left = (names.len() - number).min(at_once);
+            let jobs = (settings.asked.jobs as usize / left).max(1) as u32;
+            let search = driver::Settings { test: Some(test.clone()), jobs, ..settings.asked.search.clone() };
+            let tested = run_test(settings, built, search, number, budget, progress);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((number, tested));
+            progress.tested();
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..at_once {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(number, _)| *number);
+    done.into_iter().map(|(_, tested)| tested).collect()
 }
 
 /// The names of the tests to run: what a session without runs tells.
 fn list(settings: &Settings, built: &Built) -> Result<Vec<String>, Trouble> {
     let name = settings.recipe.name();
-    let search = driver::Settings { runs_max: 0, test: None, ..settings.search.clone() };
+    let search = driver::Settings { runs_max: 0, test: None, jobs: 1, ..settings.asked.search.clone() };
     let session = driver::run(&built.program, &search, &built.directory);
     let session = session.map_err(|error| Trouble::new(&name, error))?;
     let objects = session.report.objects.into_iter().map(|report| report.object);
@@ -302,7 +221,7 @@ fn list(settings: &Settings, built: &Built) -> Result<Vec<String>, Trouble> {
             Trouble::new(&name, reason).advise("a test is SELVEDGE_TEST(name) { ... } with #include <selvedge.h>")
         );
     }
-    if let Some(wanted) = &settings.search.test {
+    if let Some(wanted) = &settings.test {
         let all = tests.join(", ");
         tests.retain(|test| test == wanted);
         if tests.is_empty() {
@@ -312,60 +231,48 @@ fn list(settings: &Settings, built: &Built) -> Result<Vec<String>, Trouble> {
     Ok(tests)
 }
 
-fn run_test(built: &Built, search: driver::Settings, test: &str, budget: &Budget) -> Result<Tested, String> {
+fn run_test(
+    settings: &Settings,
+    built: &Built,
+    search: driver::Settings,
+    number: usize,
+    budget: &Budget,
+    progress: &Progress,
+) -> Result<Tested, Trouble> {
+    let trouble = |reason: String| Trouble::new(&settings.recipe.name(), reason);
+    let test = search.test.clone().unwrap_or_default();
     let interrupted = || budget.reached() == Some(Limit::Interrupted);
+    let mut report = TestReport::new(&test);
     let mut object = None;
-    let report = if interrupted() {
-        nothing(test)
-    } else {
-        let work = || driver::run(&built.program, &search, &built.directory);
-        match guard::run(search.time_max, budget, work) {
+    if !interrupted() {
+        // Each test has a directory for what it exchanges with its processes.
+        let directory = built.directory.join(number.to_string());
+        let made = std::fs::create_dir(&directory).and_then(|()| Watch::new(&directory));
+        let watch = made.map_err(|error| Trouble::io(&directory.display().to_string(), &error))?;
+        let work = || driver::run_watched(&built.program, &search, &directory, &watch);
+        let told = AtomicUsize::new(0);
+        let tell = |runs: u64| progress.ran(runs - told.swap(runs as usize, Ordering::Relaxed) as u64);
+        match Guard::new(search.time_max, budget, &watch).run(work, tell) {
             (Ok(session), _) => {
                 object = session.report.objects.into_iter().next();
                 if let Some(error) = object.as_ref().and_then(|object| object.error.as_ref()) {
-                    return Err(format!("the object `{test}` cannot be tested: {error}"));
+                    return Err(trouble(format!("the object `{test}` cannot be tested: {error}")));
                 }
-                let report = object.as_ref().map(driver::ObjectReport::to_test);
-                match (session.report.error, session.report.tests.into_iter().next().or(report)) {
-                    (None, Some(report)) => report,
-                    (error, _) => return Err(error.unwrap_or_else(|| format!("the test `{test}` is gone"))),
+                let of_object = object.as_ref().map(driver::ObjectReport::to_test);
+                match (session.report.error, session.report.tests.into_iter().next().or(of_object)) {
+                    (None, Some(seen)) => report = seen,
+                    (error, _) => return Err(trouble(error.unwrap_or_else(|| format!("the test `{test}` is gone")))),
                 }
             }
-            // Ctrl-C may also have reached the program before us.
-            (Err(RunError::NoReport { .. }), ended) if ended || interrupted() => nothing(test),
-            (Err(error), _) => return Err(error.to_string()),
+            (Err(RunError::NoReport { .. }), ended) if ended || interrupted() => {}
+            (Err(error), _) => return Err(trouble(error.to_string())),
         }
-    };
-    Ok(Tested { report, object, settings: search, interrupted: interrupted(), paths: vec![] })
-}
-
-/// The report on a test that nothing is known of.
-fn nothing(test: &str) -> TestReport {
-    TestReport {
-        test: test.to_owned(),
-        runs: 0,
-        redundant: 0,
-        blocked: 0,
-        truncated: 0,
-        points: 0,
-        cpu_seconds: 0.0,
-        coverage: CoverageRecord::Partial,
-        bound: None,
-        histories: 0,
-        history_texts: vec![],
-        findings: vec![],
     }
-}
-
-/// Writes a finding with what is needed to build its program again, and answers the path.
-fn write(finding: &driver::Finding, recipe: &Recipe, directory: &Path) -> Result<String, Trouble> {
-    let identity = format!("{} {}", finding.program, finding.schedule);
-    let plain: String = finding.test.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).take(100).collect();
-    let name = format!("{plain}-{}-{:08x}.json", finding.kind, hash(identity.as_bytes()) >> 32);
-    let path = directory.join(name);
-    let shown = path.display().to_string();
-    let document = super::replay::document(finding, recipe);
-    let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, document));
-    written.map_err(|error| Trouble::new(&shown, format!("cannot write the finding: {error}")))?;
-    Ok(shown)
+    let mut paths = Vec::new();
+    for finding in &mut report.findings {
+        finding.program.clone_from(&built.fingerprint);
+        paths.push(write(finding, &Build::C(settings.recipe.clone()), &settings.asked.findings)?);
+    }
+    let program = built.program.path.to_string_lossy().into_owned();
+    Ok(Tested { report, object, settings: search, interrupted: interrupted(), paths, program, function: None })
 }

@@ -204,7 +204,7 @@ fn entry(
         refusal: refusal.clone(),
     });
     let exit = if refusal.is_none() { Exit::Pass } else { Exit::Violation };
-    Entry { exit, full: format!("{line}\n{why}{other}"), line, json, certificate: None }
+    Entry { exit, full: format!("{line}\n{why}{other}"), line, json, certificate: None, html: None }
 }
 
 /// What the claim is about: the object, and what it starts with where that was stated.

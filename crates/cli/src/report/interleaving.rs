@@ -3,12 +3,12 @@
 //! Only what other threads may have seen is shown: accesses of variables and locks that more than one thread used. Invariant: what is
 //! left out is counted, and everything is in the finding file.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use selvedge_driver::{Finding, FindingKind, Place, StepRecord};
+use selvedge_driver::{Finding, FindingKind, StepRecord};
 use unicode_width::UnicodeWidthStr;
 
-use super::names::Names;
+use super::names::{Names, Site};
 use super::text::{WIDTH, clean, truncate, wrap};
 use crate::quantity::counted;
 
@@ -32,33 +32,27 @@ struct Row {
     thread: u8,
     text: String,
     times: usize,
+    /// How many steps of a library it stands for.
+    steps: usize,
 }
 
 /// Draws the table. Empty when there is nothing to show.
 pub fn draw(finding: &Finding, names: &mut Names) -> String {
-    let matters = shared(finding);
-    let other = other(finding, names);
-    let mut is_other = |step: &StepRecord| {
-        other.as_ref().is_some_and(|row| row.thread == step.thread && row.place == line(names, step.place.as_ref()))
-    };
-    let is_step = finding.steps.iter().any(&mut is_other);
-    let chosen: Vec<&StepRecord> = finding.steps.iter().filter(|step| matters(step) || is_other(step)).collect();
+    let chosen = chosen(finding, names);
     let mut rows: Vec<Row> = Vec::new();
     let mut left_out = 0;
     let rows_max = if finding.kind == FindingKind::Livelock { ROWS_MAX_LIVELOCK } else { ROWS_MAX };
     // From the end: what happened last explains most, and a run may have a great many steps.
-    for step in chosen.iter().rev() {
-        let row =
-            Row { place: line(names, step.place.as_ref()), thread: step.thread, text: words(step, names), times: 1 };
+    for row in chosen.rows.into_iter().rev() {
         let full = rows.len() == rows_max;
         match rows.last_mut() {
-            Some(last) if left_out == 0 && last.is_like(&row) => last.times += 1,
+            Some(last) if left_out == 0 && last.is_like(&row) => last.times += row.times,
             _ if full => left_out += 1,
             _ => rows.push(row),
         }
     }
     rows.reverse();
-    rows.extend(other.filter(|_| !is_step));
+    rows.extend(chosen.other);
     rows.extend(ending(finding, names));
     // An end alone, nowhere in particular, says nothing that the sentence above has not said.
     if rows.iter().all(|row| row.place.is_empty()) && rows.len() < 2 {
@@ -69,6 +63,76 @@ pub fn draw(finding: &Finding, names: &mut Names) -> String {
         text = format!("{INDENT}({} before these left out)\n{text}", counted(left_out, "step"));
     }
     text
+}
+
+/// The rows for the steps that matter, and the other access of a race where that is no step.
+struct Chosen {
+    rows: Vec<Row>,
+    other: Option<Row>,
+}
+
+fn chosen(finding: &Finding, names: &mut Names) -> Chosen {
+    let matters = shared(finding);
+    let counts = reference_counts(finding, names);
+    let mut other = other(finding, names);
+    let mut rows: Vec<Row> = Vec::new();
+    // A call into a library is one row, however many steps it makes there: who made it, where, of which object.
+    let mut under_way: Option<(u8, Site, u64)> = None;
+    for step in &finding.steps {
+        let site = names.site(finding, step.place.as_ref(), &step.callers);
+        let is_other = other.as_ref().is_some_and(|row| row.thread == step.thread && row.place == site.line);
+        if is_other {
+            other = None;
+        }
+        if !is_other && (!matters(step) || counts.contains(&step.object) || is_machinery(step, &site, names)) {
+            continue;
+        }
+        let this = (step.thread, site, step.object);
+        match (rows.last_mut(), &under_way) {
+            (Some(last), Some(before)) if *before == this && this.1.call.is_some() => {
+                let (_, site, object) = &this;
+                last.steps += 1;
+                last.text = call_words(site, *object, names, last.steps);
+            }
+            _ => {
+                let text = words(step, &this.1, names);
+                rows.push(Row { place: this.1.line.clone(), thread: step.thread, text, times: 1, steps: 1 });
+            }
+        }
+        under_way = Some(this);
+    }
+    Chosen { rows, other }
+}
+
+/// What is only counted up and down by handles that are copied and dropped, as the counts of an `Arc` are.
+fn reference_counts(finding: &Finding, names: &mut Names) -> HashSet<u64> {
+    let (mut counts, mut others) = (HashSet::new(), HashSet::new());
+    for step in &finding.steps {
+        let call = names.site(finding, step.place.as_ref(), &step.callers).call;
+        let counted = call.is_some_and(|call| {
+            call.starts_with("drop ") || ["Arc::", "Weak::"].iter().any(|start| call.starts_with(start))
+        });
+        if counted {
+            counts.insert(step.object)
+        } else {
+            others.insert(step.object)
+        };
+    }
+    counts.retain(|object| !others.contains(object));
+    counts
+}
+
+/// Whether a step is only how the standard library makes threads and counts panics: it is in every run of every test.
+fn is_machinery(step: &StepRecord, site: &Site, names: &mut Names) -> bool {
+    let library = |name: String| ["std::", "core::", "alloc::"].iter().any(|start| name.starts_with(start));
+    let of_library = site.call.is_some() && (site.threads || !site.is_own);
+    of_library || names.variable(step.object).is_some_and(library)
+}
+
+/// A call into a library in words.
+fn call_words(site: &Site, object: u64, names: &mut Names, steps: usize) -> String {
+    let call = site.call.as_deref().unwrap_or_default();
+    format!("{call} {} ({})", names.address(object), counted(steps as u64, "step"))
 }
 
 /// Whether a step concerns something that several threads used or wait for.
@@ -88,14 +152,27 @@ fn is_access(step: &StepRecord) -> bool {
     !(step.what == "create" || step.what == "yield" || step.what.ends_with("thread") || step.what.ends_with("threads"))
 }
 
-fn line(names: &mut Names, place: Option<&Place>) -> String {
-    place.and_then(|place| names.short_line(place)).unwrap_or_default()
+/// The line that a message about a panic begins with, without directories.
+fn told(message: &str) -> Option<String> {
+    let place = message.strip_prefix("panic at ")?.split(": ").next()?;
+    Some(clean(place.rsplit('/').next().unwrap_or(place)))
 }
 
-/// A step in words: `read head → 0`, `write head 0 → 1`, `lock a`.
-fn words(step: &StepRecord, names: &mut Names) -> String {
+/// A step in words: `read head → 0`, `write head 0 → 1`, `lock a`, `Mutex::lock a: 0 → 1`, `call push(1)`.
+fn words(step: &StepRecord, site: &Site, names: &mut Names) -> String {
     if step.what.starts_with("call ") || step.what.starts_with("return") {
         return clean(&step.what);
+    }
+    if let Some(call) = &site.call {
+        let object = names.address(step.object);
+        let value = |names: &mut Names, value| names.value(value, step.size);
+        return match (step.what.as_str(), step.new) {
+            ("update" | "write", Some(new)) if new != step.old => {
+                format!("{call} {object}: {} → {}", value(names, step.old), value(names, new))
+            }
+            ("read", _) if step.size > 0 => format!("{call} {object}: {}", value(names, step.old)),
+            _ => format!("{call} {object}"),
+        };
     }
     let object = names.address(step.object);
     // The name of an object says what is done with it: "lock lock" is a lock.
@@ -128,8 +205,9 @@ fn ending(finding: &Finding, names: &mut Names) -> Vec<Row> {
             FindingKind::Assertion => "assertion fails".to_owned(),
             kind => kind.name().replace('-', " "),
         };
-        let place = line(names, finding.place.as_ref());
-        return vec![Row { place, thread: finding.thread, text: format!("✗ {text}"), times: 1 }];
+        let place = names.site(finding, finding.place.as_ref(), &finding.callers).line;
+        let place = if place.is_empty() { told(&finding.message).unwrap_or_default() } else { place };
+        return vec![Row { place, thread: finding.thread, text: format!("✗ {text}"), times: 1, steps: 1 }];
     }
     let threads = finding.threads.iter().filter_map(|thread| Some((thread, thread.waits.as_ref()?)));
     threads
@@ -139,7 +217,12 @@ fn ending(finding: &Finding, names: &mut Names) -> Vec<Row> {
                 "join" => format!("✗ waits for T{}", waits.object),
                 _ => format!("✗ waits: {}", names.address(waits.object)),
             };
-            Row { place: line(names, thread.place.as_ref()), thread: thread.thread, text, times: 1 }
+            let site = names.site(finding, thread.place.as_ref(), &thread.callers);
+            let text = match &site.call {
+                Some(call) if waits.what != "join" => format!("✗ {call} waits: {}", names.address(waits.object)),
+                _ => text,
+            };
+            Row { place: site.line, thread: thread.thread, text, times: 1, steps: 1 }
         })
         .collect()
 }
@@ -150,14 +233,44 @@ fn other(finding: &Finding, names: &mut Names) -> Option<Row> {
     if !matches!(finding.kind, FindingKind::DataRace | FindingKind::UseAfterFree) {
         return None;
     }
-    let (before, after) = finding.message.split_once(" by T")?;
+    let (before, thread, address) = access_in(&finding.message)?;
+    let verb = before.rsplit([',', ':']).next()?.trim();
+    let verb = verb.rsplit(" and a ").next()?.trim_start_matches("and a ");
+    let place = line_of(finding, thread, address, names)?;
+    Some(Row { place, thread, text: clean(verb), times: 1, steps: 1 })
+}
+
+/// What a message says of an access: the words before " by T1 at 0x5555555551f3", the thread and the address.
+fn access_in(message: &str) -> Option<(&str, u8, u64)> {
+    let (before, after) = message.split_once(" by T")?;
     let (thread, rest) = after.split_once(" at 0x")?;
     let digits = rest.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(rest.len());
-    let address = u64::from_str_radix(&rest[..digits], 16).ok()?;
-    let thread = thread.parse().ok()?;
-    let verb = before.rsplit([',', ':']).next()?.trim().trim_start_matches("and a ");
-    let place = names.code(address)?;
-    Some(Row { place, thread, text: clean(verb), times: 1 })
+    Some((before, thread.parse().ok()?, u64::from_str_radix(&rest[..digits], 16).ok()?))
+}
+
+/// The line of code at an address. A step of that thread there tells who called it.
+fn line_of(finding: &Finding, thread: u8, address: u64, names: &mut Names) -> Option<String> {
+    let offset = names.offset(address)?;
+    let is_there =
+        |step: &&StepRecord| step.thread == thread && step.place.as_ref().is_some_and(|place| place.offset == offset);
+    if let Some(step) = finding.steps.iter().rev().find(is_there) {
+        let line = names.site(finding, step.place.as_ref(), &step.callers).line;
+        return Some(line).filter(|line| !line.is_empty());
+    }
+    names.code(address)
+}
+
+/// The message with the line of the access that it tells of, instead of the address.
+pub fn explained(finding: &Finding, names: &mut Names) -> String {
+    // What Rust's assertions print has lines of its own.
+    let lines: Vec<&str> = finding.message.lines().map(str::trim).collect();
+    let message = lines.join(", ");
+    let line =
+        access_in(&message).and_then(|(_, thread, address)| Some((address, line_of(finding, thread, address, names)?)));
+    match line {
+        Some((address, line)) => names.explain(&message.replace(&format!("{address:#x}"), &line)),
+        None => names.explain(&message),
+    }
 }
 
 /// The loops that the threads went round when a run did not end: the lines of their last steps, a sentence each.
@@ -173,7 +286,8 @@ pub fn loops(finding: &Finding, names: &mut Names) -> Vec<String> {
         let (_, seen, lines) = &mut threads[at];
         *seen += 1;
         if *seen <= LAST && is_access(step) {
-            lines.extend(step.place.as_ref().and_then(|place| names.short_line(place)));
+            let line = names.site(finding, step.place.as_ref(), &step.callers).line;
+            lines.extend(Some(line).filter(|line| !line.is_empty()));
         }
     }
     threads.sort();
@@ -191,18 +305,34 @@ pub fn waits(finding: &Finding, names: &mut Names) -> Vec<String> {
     let mut sentences = Vec::new();
     for thread in &finding.threads {
         let Some(waits) = &thread.waits else { continue };
-        let at = thread.place.as_ref().and_then(|place| names.short_line(place));
-        let at = at.map_or(String::new(), |at| format!(" ({at})"));
+        let site = names.site(finding, thread.place.as_ref(), &thread.callers);
+        let at = if site.line.is_empty() { String::new() } else { format!(" ({})", site.line) };
         let object = names.address(waits.object);
-        let held = waits.held_by.map_or(String::new(), |holder| format!(", held by T{holder}"));
-        sentences.push(match waits.what.as_str() {
-            "join" => format!("T{} waits for T{} to end{at}", thread.thread, waits.object),
-            "a change" => format!("T{} goes round a loop until {object} changes{at}", thread.thread),
-            "condition" => format!("T{} waits for condition variable {object}{at}", thread.thread),
-            what => format!("T{} waits for {} {object}{held}{at}", thread.thread, clean(what)),
+        let held = match waits.held_by {
+            Some(holder) => format!(", held by T{holder}"),
+            None => taken(finding, waits.object, thread.thread, names).unwrap_or_default(),
+        };
+        let who = format!("T{}", thread.thread);
+        sentences.push(match (waits.what.as_str(), &site.call) {
+            ("join", _) => format!("{who} waits for T{} to end{at}", waits.object),
+            ("a change", _) => format!("{who} goes round a loop until {object} changes{at}"),
+            // The name of the call says more than that of what it is made of.
+            ("futex", Some(call)) => format!("{who} waits in {call}{at} for {object}{held}"),
+            (what, _) => format!("{who} waits for {} {object}{held}{at}", clean(what)),
         });
     }
     sentences
+}
+
+/// Who was the last to lock something that does not say who holds it: the last step on it by another thread that was part of
+/// such a call and changed it.
+fn taken(finding: &Finding, object: u64, waiting: u8, names: &mut Names) -> Option<String> {
+    let steps = finding.steps.iter().rev().filter(|step| step.object == object && step.thread != waiting);
+    let mut changes = steps.filter(|step| step.what == "update" && step.new.is_some_and(|new| new != step.old));
+    let step = changes.next()?;
+    let site = names.site(finding, step.place.as_ref(), &step.callers);
+    let call = site.call.filter(|call| ["::lock", "::write", "::read"].iter().any(|end| call.ends_with(end)))?;
+    Some(format!(", which T{} has since {call} at {}", step.thread, site.line))
 }
 
 fn table(rows: &[Row]) -> String {
@@ -337,7 +467,7 @@ mod tests {
     use super::*;
 
     fn row(thread: u8, text: &str) -> Row {
-        Row { place: "a_file_with_a_long_name.c:123".into(), thread, text: text.into(), times: 2 }
+        Row { place: "a_file_with_a_long_name.c:123".into(), thread, text: text.into(), times: 2, steps: 1 }
     }
 
     #[test]
@@ -376,6 +506,7 @@ mod tests {
             old: 0,
             new: Some(0),
             place: None,
+            callers: vec![],
         };
         let steps = vec![
             step(0, 8, "read"),
@@ -400,7 +531,9 @@ mod tests {
             schedule: String::new(),
             settings: Settings::default(),
             steps,
-            threads: vec![ThreadRecord { thread: 2, ended: false, waits: Some(waits), place: None }],
+            threads: vec![ThreadRecord { thread: 2, ended: false, waits: Some(waits), place: None, callers: vec![] }],
+            callers: vec![],
+            frames: vec![],
         };
         let matters = shared(&finding);
         assert_eq!(finding.steps.iter().map(&matters).collect::<Vec<_>>(), [true, true, false, false, false, true]);

@@ -3,6 +3,7 @@
 //! Invariant: an answer that was cut short never reads like a pass. Rendering happens on the worker, under the limits;
 //! printing happens on the main thread ([`print`]).
 
+pub mod html;
 pub mod interleaving;
 pub mod json;
 pub mod names;
@@ -45,6 +46,8 @@ pub struct Entry {
     pub json: String,
     /// The certificate, where one was asked for and there is a verdict to certify.
     pub certificate: Option<Vec<u8>>,
+    /// The page, where one was asked for.
+    pub html: Option<String>,
 }
 
 /// A history that was read and checked.
@@ -75,7 +78,7 @@ impl Decided<'_> {
             Verdict::Fail(_) => Exit::Violation,
             Verdict::Unknown(_) => Exit::Unknown,
         };
-        Entry { exit, full: self.full(), line: self.line(), json: json::decided(self), certificate: None }
+        Entry { exit, full: self.full(), line: self.line(), json: json::decided(self), certificate: None, html: None }
     }
 
     fn reading(&self) -> Reading<'_> {
@@ -313,7 +316,7 @@ pub fn cut(file: &str, limit: Limit, limits: &Limits, progress: &Progress) -> En
         advice(limit, limits)
     );
     let json = json::cut(file, limit, limits, progress);
-    Entry { exit: Exit::Unknown, full, line, json, certificate: None }
+    Entry { exit: Exit::Unknown, full, line, json, certificate: None, html: None }
 }
 
 /// The report on a file that cannot be read or does not fit the object.
@@ -325,6 +328,7 @@ pub fn troubled(trouble: &Trouble, seconds: f64) -> Entry {
         line: text,
         json: json::troubled(trouble, seconds),
         certificate: None,
+        html: None,
     }
 }
 

@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
-use addr2line::Loader;
-use selvedge_driver::{Line, Lines, Place};
+use addr2line::{Loader, demangle_auto};
+use selvedge_driver::{Finding, Line, Lines, Place};
 
 use super::text::clean;
 
@@ -22,6 +22,92 @@ pub struct Names {
     symbols: Option<Loader>,
     lines: Lines,
     known: HashMap<u64, Option<String>>,
+    sites: HashMap<(u64, Vec<u64>), Site>,
+}
+
+/// Where a step comes from, as a person sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Site {
+    /// The line, as `file:line`; empty when it is not known.
+    pub line: String,
+    /// The function of a library that is called there, such as `Mutex::lock`; `None` for plain and atomic accesses.
+    pub call: Option<String>,
+    /// Whether the line is outside of libraries.
+    pub is_own: bool,
+    /// Whether a thread is being made, ended or waited for there.
+    pub threads: bool,
+}
+
+/// A line without directories.
+fn short(line: &Line) -> String {
+    let name = line.file.rsplit('/').next().unwrap_or_default();
+    clean(&format!("{name}:{}", line.line))
+}
+
+/// Whether a source file belongs to a standard library.
+fn is_library(file: &str) -> bool {
+    file.starts_with("/rustc/")
+        || file.starts_with("/usr/include/")
+        || file.starts_with("/usr/lib/")
+        || file.contains("/rustlib/src/rust/library/")
+}
+
+/// Whether a function of the standard library makes, ends or waits for threads.
+fn is_of_threads(function: &str) -> bool {
+    let function = function.trim_start_matches(['<', '&']);
+    let parts =
+        ["std::thread::", "std::sys::thread::", "alloc::sync::Arc<std::thread::", "std::sys::pal::unix::thread"];
+    let waits = ["park", "sleep", "yield_now"];
+    parts.iter().any(|part| function.starts_with(part)) && !waits.iter().any(|wait| function.contains(wait))
+}
+
+/// What a function is called in a report: `Mutex::lock` for `<std::sync::poison::mutex::Mutex<i32>>::lock`. `None` for what is no
+/// more than an access.
+fn call(function: &str) -> Option<String> {
+    let plain = without_generics(function);
+    if let Some(dropped) = function.split_once("drop_in_place::<").or_else(|| function.split_once("drop_in_place<")) {
+        let name = without_generics(dropped.1.trim_end_matches('>'));
+        let name = name.rsplit("::").next().unwrap_or_default().trim_matches(['{', '}']);
+        return Some(clean(&format!("drop {name}")));
+    }
+    let segments: Vec<&str> = plain.split("::").filter(|part| !part.is_empty() && !part.starts_with('{')).collect();
+    // A module that nobody sees.
+    let short = segments[segments.len().saturating_sub(2)..].join("::").replace("functions::", "thread::");
+    let is_access = plain.contains("atomic") || short.starts_with("ptr::") || segments.contains(&"__atomic_base");
+    (!short.is_empty() && !is_access).then(|| clean(&short))
+}
+
+/// A path without what stands in angle brackets; `<T as Trait>::name` becomes `T::name`, `<T>::name` too.
+fn without_generics(function: &str) -> String {
+    let mut text = String::new();
+    let function = match function.strip_prefix('<') {
+        // The type at the front is what counts.
+        Some(rest) => {
+            let mut depth = 1;
+            let end = rest.char_indices().find(|(_, letter)| {
+                depth += i32::from(*letter == '<') - i32::from(*letter == '>');
+                depth == 0
+            });
+            let (kind, after) = end.map_or((rest, ""), |(at, _)| (&rest[..at], &rest[at + 1..]));
+            format!("{}{after}", kind.split(" as ").next().unwrap_or(kind))
+        }
+        None => function.to_owned(),
+    };
+    let mut depth = 0u32;
+    for letter in function.chars() {
+        match letter {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            letter if depth == 0 => text.push(letter),
+            _ => {}
+        }
+    }
+    text.replace("::::", "::").trim_start_matches(['&', ' ']).to_owned()
+}
+
+/// Whether it is what the older way to mangle names adds: 16 digits.
+fn is_hash(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 impl Names {
@@ -32,6 +118,7 @@ impl Names {
             symbols: Loader::new(program).ok(),
             lines: Lines::new(),
             known: HashMap::new(),
+            sites: HashMap::new(),
         }
     }
 
@@ -42,9 +129,7 @@ impl Names {
 
     /// The line of a place as `file:line`, without directories.
     pub fn short_line(&mut self, place: &Place) -> Option<String> {
-        let line = self.line(place)?;
-        let name = line.file.rsplit('/').next().unwrap_or_default();
-        Some(clean(&format!("{name}:{}", line.line)))
+        self.line(place).map(|line| short(&line))
     }
 
     /// The variable that an address lies in: `counter`, `nodes+8`, `heap+0x10`.
@@ -71,7 +156,10 @@ impl Names {
             return None;
         }
         let symbol = symbols.find_symbol_info(offset)?;
-        let name = clean(symbol.name());
+        let name = demangle_auto(symbol.name().into(), None);
+        // Without the hash that tells versions of a crate apart.
+        let name =
+            clean(name.split_once("::h").map_or(&*name, |(name, hash)| if is_hash(hash) { name } else { &name }));
         match offset.checked_sub(symbol.address())? {
             0 => Some(name),
             inside => Some(format!("{name}+{inside}")),
@@ -96,6 +184,40 @@ impl Names {
         if (-4096..0).contains(&signed) { signed.to_string() } else { value.to_string() }
     }
 
+    /// The line that a person would look at, and what is called there: a step inside of a library is shown where the library was called from.
+    pub fn site(&mut self, finding: &Finding, place: Option<&Place>, callers: &[u32]) -> Site {
+        let Some(place) = place else { return Site::default() };
+        let callers = || callers.iter().filter_map(|&caller| finding.frames.get(caller as usize));
+        // The numbers of frames are those of one finding; what they stand for is the same in all.
+        let key = (place.offset, callers().map(|frame| frame.offset).collect::<Vec<u64>>());
+        if let Some(known) = self.sites.get(&key) {
+            return known.clone();
+        }
+        let mut site = Site::default();
+        let mut called = Vec::new();
+        for frame in std::iter::once(place).chain(callers()) {
+            for line in self.lines.lines(frame) {
+                let shown = short(&line);
+                if !is_library(&line.file) {
+                    site.line = shown;
+                    site.is_own = true;
+                    break;
+                }
+                if site.line.is_empty() {
+                    site.line = shown;
+                }
+                called.extend(line.function);
+            }
+            if site.is_own {
+                break;
+            }
+        }
+        site.threads = called.iter().any(|name| is_of_threads(name));
+        site.call = called.last().and_then(|name| call(name));
+        self.sites.insert(key, site.clone());
+        site
+    }
+
     /// A message with its addresses named, and without the names that only the macro `SELVEDGE_TEST` knows.
     pub fn explain(&mut self, message: &str) -> String {
         let message = &message.replace("selvedge_body_", "");
@@ -118,9 +240,14 @@ impl Names {
         self.variable(address).or_else(|| self.code(address))
     }
 
+    /// Where an address lies in the program's file.
+    pub fn offset(&self, address: u64) -> Option<u64> {
+        address.checked_sub(BASE)
+    }
+
     /// The line that an address of the program's code returns to, as `file:line`.
     pub fn code(&mut self, address: u64) -> Option<String> {
-        let offset = address.checked_sub(BASE)?;
+        let offset = self.offset(address)?;
         let module = self.program.clone();
         self.short_line(&Place { module, offset })
     }
@@ -141,6 +268,24 @@ mod tests {
         assert_eq!(names.explain("nothing é"), "nothing é");
         assert_eq!(names.address(7), "0x7");
         assert_eq!(names.line(&Place { module: "no/such/program".into(), offset: 0 }), None);
+    }
+
+    #[test]
+    fn functions_have_short_names() {
+        let check =
+            |function: &str, expected: Option<&str>| assert_eq!(call(function).as_deref(), expected, "{function}");
+        check("<std::sync::poison::mutex::Mutex<i32>>::lock", Some("Mutex::lock"));
+        check("std::sync::poison::mutex::Mutex<T>::lock", Some("Mutex::lock"));
+        check("<std::sync::mpsc::Sender<i32> as core::ops::drop::Drop>::drop", Some("Sender::drop"));
+        check("core::ptr::drop_in_place::<std::sync::MutexGuard<i32>>", Some("drop MutexGuard"));
+        check("core::ptr::drop_in_place::<counter::two_threads::{{closure}}>", Some("drop closure"));
+        check("std::thread::functions::park", Some("thread::park"));
+        check("<core::sync::atomic::AtomicU32>::load", None);
+        check("core::sync::atomic::atomic_load", None);
+        check("std::condition_variable::wait", Some("condition_variable::wait"));
+        check("<", None);
+        check("", None);
+        check("<<é>é<", Some("é"));
     }
 
     #[test]

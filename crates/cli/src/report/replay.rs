@@ -33,6 +33,58 @@ pub fn replay(reading: Reading<'_>, initial: Option<&Value>, order: &[OpId], ope
     reading.kind.with_object(initial, Replay { reading, order, operation }).ok()?
 }
 
+/// What the object holds before and after each operation of the order, in a few words.
+pub fn states(reading: Reading<'_>, initial: Option<&Value>, order: &[OpId]) -> Option<(String, Vec<String>)> {
+    if order.len() > ORDER_MAX {
+        return None;
+    }
+    reading.kind.with_object(initial, States { reading, order }).ok()?
+}
+
+struct States<'a> {
+    reading: Reading<'a>,
+    order: &'a [OpId],
+}
+
+impl ObjectVisitor for States<'_> {
+    type Answer = Option<(String, Vec<String>)>;
+
+    fn visit<O: Object + Sync + 'static>(self, object: O) -> Self::Answer {
+        let mut states = vec![object.initial()];
+        let initial = holds(self.reading.kind, states.first()?)?;
+        let mut after = Vec::with_capacity(self.order.len());
+        for &op in self.order {
+            let operation = self.reading.log.history.operation(op);
+            advance(&object, self.reading, op, operation.output(), &mut states)?;
+            after.push(holds(self.reading.kind, states.first()?)?);
+        }
+        Some((initial, after))
+    }
+}
+
+/// Every state after the operation answered `output`; a few of them, where there are many.
+fn advance<O: Object>(
+    object: &O,
+    reading: Reading<'_>,
+    op: OpId,
+    output: Option<&Value>,
+    states: &mut Vec<O::State>,
+) -> Option<()> {
+    let call = &reading.log.history.operation(op).input;
+    let input = object.input(reading.log.name(call.method), &reading.kind.argument(call)).ok()?;
+    let mut next = Vec::new();
+    for state in states.iter() {
+        object.step(state, &input, output, &mut next);
+    }
+    states.clear();
+    for state in next {
+        if states.len() < STATES_MAX && !states.contains(&state) {
+            states.push(state);
+        }
+    }
+    Some(())
+}
+
 struct Replay<'a> {
     reading: Reading<'a>,
     order: &'a [OpId],
@@ -45,27 +97,14 @@ impl ObjectVisitor for Replay<'_> {
     fn visit<O: Object + Sync + 'static>(self, object: O) -> Option<After> {
         let history = &self.reading.log.history;
         let end = history.operation(self.operation).end();
-        let input = |op: OpId| {
-            let call = &history.operation(op).input;
-            object.input(self.reading.log.name(call.method), &self.reading.kind.argument(call)).ok()
-        };
         let mut states = vec![object.initial()];
         for &op in self.order {
-            let input = input(op)?;
             // What returned later than the operation was pending when it returned.
             let output = history.operation(op).ret.as_ref().filter(|ret| ret.at < end).map(|ret| &ret.output);
-            let mut next = Vec::new();
-            for state in &states {
-                object.step(state, &input, output, &mut next);
-            }
-            states.clear();
-            for state in next {
-                if states.len() < STATES_MAX && !states.contains(&state) {
-                    states.push(state);
-                }
-            }
+            advance(&object, self.reading, op, output, &mut states)?;
         }
-        let input = input(self.operation)?;
+        let call = &history.operation(self.operation).input;
+        let input = object.input(self.reading.log.name(call.method), &self.reading.kind.argument(call)).ok()?;
         let mut answers = Vec::new();
         for state in &states {
             object.answers(state, &input, &mut answers);

@@ -3,6 +3,8 @@
 //! Invariant: coverage is stated with every verdict, relative to what was controlled. What was only sampled, or was cut short, never
 //! reads as complete.
 
+use std::collections::HashMap;
+
 use selvedge_driver::{CoverageRecord, Finding, FindingKind, ObjectReport, Search, Settings, TestReport};
 use serde::Serialize;
 
@@ -30,6 +32,10 @@ pub struct Tested {
     pub interrupted: bool,
     /// Where each finding was written.
     pub paths: Vec<String>,
+    /// The program that it is in.
+    pub program: String,
+    /// The test function that the search is in, where the program runs its tests itself.
+    pub function: Option<String>,
 }
 
 /// All tests of a program.
@@ -37,15 +43,15 @@ pub struct Session<'a> {
     /// The source files.
     pub file: &'a str,
     /// The compiler.
-    pub cc: &'a str,
+    pub compiler: &'a str,
     /// The tests.
     pub tests: &'a [Tested],
-    /// What the time limit was, for all tests together.
+    /// What the time limit was, for each test.
     pub time_max: Option<std::time::Duration>,
     /// How long it took, compiling included.
     pub seconds: f64,
-    /// Names of the program's addresses.
-    pub program: &'a str,
+    /// The verdict, where somebody else decides it.
+    pub exit: Option<Exit>,
 }
 
 /// The strategy's name.
@@ -149,7 +155,10 @@ impl Tested {
     }
 
     fn text(&self, time_max: Option<std::time::Duration>, names: &mut Names) -> String {
-        let test = clean(&self.report.test);
+        let test = match &self.function {
+            Some(function) => clean(&format!("{function} ({})", self.report.test)),
+            None => clean(&self.report.test),
+        };
         let (label, says) = match self.exit() {
             Exit::Pass => (paint(PASS, "PASS"), "no violation in what was covered".to_owned()),
             Exit::Violation => {
@@ -183,7 +192,7 @@ impl Tested {
         match (limit, time_max) {
             ("runs", _) => format!("stopped after {}: --runs N allows more", counted(self.settings.runs_max, "run")),
             ("time", Some(time)) => format!(
-                "stopped by the time limit, {} for all tests together: --time-max TIME allows more (none for no limit)",
+                "stopped by the time limit, {} for each test: --time-max TIME allows more (none for no limit)",
                 show_time(time)
             ),
             ("interrupted", _) => "interrupted".to_owned(),
@@ -198,7 +207,7 @@ fn preemptions(bound: u32) -> String {
 
 /// A finding: what happened in a sentence, the interleaving, who waits for what, and how to see it again.
 pub fn found(finding: &Finding, path: &str, names: &mut Names) -> String {
-    let mut sentence = names.explain(&finding.message);
+    let mut sentence = interleaving::explained(finding, names);
     let waits = interleaving::waits(finding, names);
     let stuck = sentence.starts_with("no thread can go on") && !waits.is_empty();
     if stuck {
@@ -206,10 +215,11 @@ pub fn found(finding: &Finding, path: &str, names: &mut Names) -> String {
     } else if finding.kind == FindingKind::Livelock {
         let loops = interleaving::loops(finding, names);
         sentence = [vec![sentence], loops].concat().join("; ");
-    } else if let Some(at) = finding.place.as_ref().and_then(|place| names.short_line(place))
-        && !sentence.contains(&at)
-    {
-        sentence = format!("{sentence} ({at})");
+    } else {
+        let at = names.site(finding, finding.place.as_ref(), &finding.callers).line;
+        if !at.is_empty() && !sentence.contains(&at) {
+            sentence = format!("{sentence} ({at})");
+        }
     }
     let operations =
         matches!(finding.kind, FindingKind::NotLinearizable | FindingKind::Stuck | FindingKind::Nondeterministic);
@@ -230,7 +240,7 @@ fn quoted(path: &str) -> String {
 }
 
 /// What "complete" is relative to.
-fn relative(settings: &Settings) -> String {
+fn relative(settings: &Settings, compiler: &str) -> String {
     let spins = if settings.spins {
         "a loop that only waits goes on when what it reads changes"
     } else {
@@ -238,33 +248,47 @@ fn relative(settings: &Settings) -> String {
     };
     format!(
         "Relative to: fair schedules of at most {} steps; sequentially consistent memory; {spins}; {} reuse of freed memory; \
-         code that was compiled here (libraries are not instrumented). docs/testing-c.md says what that leaves out.",
+         {}. docs/coverage.md says what that leaves out.",
         count(settings.steps_max),
         format!("{:?}", settings.reuse).to_lowercase(),
+        if compiler == "rustc" {
+            "Rust code, the standard library included (libraries in other languages are not instrumented)"
+        } else {
+            "code that was compiled here (libraries are not instrumented)"
+        }
     )
 }
 
 impl Session<'_> {
     fn exit(&self) -> Exit {
-        self.tests.iter().map(Tested::exit).fold(Exit::Pass, Exit::worst)
+        self.exit.unwrap_or_else(|| self.tests.iter().map(Tested::exit).fold(Exit::Pass, Exit::worst))
+    }
+
+    /// Does something with each test and the names of its program.
+    fn each<T>(&self, mut of: impl FnMut(&Tested, &mut Names) -> T) -> Vec<T> {
+        let mut names: HashMap<&str, Names> = HashMap::new();
+        let of = |test| {
+            let Tested { program, .. }: &Tested = test;
+            of(test, names.entry(program).or_insert_with(|| Names::new(program)))
+        };
+        self.tests.iter().map(of).collect()
     }
 
     /// The report and the document.
     pub fn entry(&self) -> Entry {
-        let mut names = Names::new(self.program);
-        let mut texts: Vec<String> = self.tests.iter().map(|test| test.text(self.time_max, &mut names)).collect();
+        let mut texts: Vec<String> = self.each(|test, names| test.text(self.time_max, names));
         if self.tests.iter().any(|test| test.report.findings.is_empty())
             && let Some(test) = self.tests.first()
         {
-            texts.push(paint(FAINT, paragraph(&relative(&test.settings), 0).trim_end()) + "\n");
+            texts.push(paint(FAINT, paragraph(&relative(&test.settings, self.compiler), 0).trim_end()) + "\n");
         }
         let full = texts.join("\n");
         let line = format!("{}: {}", clean(self.file), counted(self.tests.len() as u64, "test"));
-        Entry { exit: self.exit(), full, line, json: self.json(&mut names), certificate: None }
+        Entry { exit: self.exit(), full, line, json: self.json(), certificate: None, html: None }
     }
 
-    fn json(&self, names: &mut Names) -> String {
-        let tests: Vec<TestDocument> = self.tests.iter().map(|test| TestDocument::new(test, names)).collect();
+    fn json(&self) -> String {
+        let tests: Vec<TestDocument> = self.each(TestDocument::new);
         let sum = |of: fn(&TestReport) -> u64| self.tests.iter().map(|test| of(&test.report)).sum();
         // The weakest of all counts for the whole.
         const STRENGTH: [&str; 5] = ["partial", "replayed", "sampled", "bounded", "exhaustive"];
@@ -277,7 +301,7 @@ impl Session<'_> {
             coverage: coverage.unwrap_or("partial"),
             seconds: round(self.seconds),
             version: json::VERSION,
-            compiler: self.cc,
+            compiler: self.compiler,
             strategy: self.tests.first().map_or("none", |test| name_of(test.settings.search)),
             runs: sum(|report| report.runs),
             redundant: sum(|report| report.redundant),
@@ -324,6 +348,8 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct TestDocument {
     test: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function: Option<String>,
     verdict: &'static str,
     coverage: &'static str,
     covered: String,
@@ -361,7 +387,7 @@ pub struct Found {
 impl Found {
     /// The finding in the file of that name.
     pub fn new(finding: &Finding, path: &str, names: &mut Names) -> Self {
-        let message = names.explain(&finding.message);
+        let message = interleaving::explained(finding, names);
         Found { test: finding.test.clone(), kind: finding.kind.name(), message, path: path.to_owned() }
     }
 }
@@ -372,6 +398,7 @@ impl TestDocument {
         let found = report.findings.iter().zip(&test.paths);
         TestDocument {
             test: report.test.clone(),
+            function: test.function.clone(),
             verdict: verdict_name(test.exit()),
             coverage: test.coverage_name(),
             covered: test.coverage(),
@@ -400,22 +427,10 @@ mod tests {
     use super::*;
 
     fn tested(search: Search, coverage: CoverageRecord, runs: u64, runs_max: u64) -> Tested {
-        let report = TestReport {
-            test: "t".into(),
-            runs,
-            redundant: 0,
-            blocked: 0,
-            truncated: 0,
-            points: 0,
-            cpu_seconds: 0.0,
-            coverage,
-            bound: None,
-            histories: 0,
-            history_texts: vec![],
-            findings: vec![],
-        };
+        let report = TestReport { runs, coverage, ..TestReport::new("t") };
         let settings = Settings { search, runs_max, ..Settings::default() };
-        Tested { report, object: None, settings, interrupted: false, paths: vec![] }
+        let (object, program) = (None, String::new());
+        Tested { report, object, settings, interrupted: false, paths: vec![], program, function: None }
     }
 
     #[test]

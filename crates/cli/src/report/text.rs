@@ -40,6 +40,11 @@ pub fn clean(text: &str) -> String {
     clean
 }
 
+/// Without colours.
+pub fn strip(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
 /// The text cut to a width, with `…` where something is missing.
 pub fn truncate(text: &str, width: usize) -> String {
     if text.width() <= width {

@@ -7,6 +7,7 @@ mod commands;
 mod documents;
 mod limits;
 mod objects;
+mod page;
 mod testing;
 mod usage;
 

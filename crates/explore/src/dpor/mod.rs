@@ -326,6 +326,10 @@ impl Strategy for Dpor {
         self.retreat();
     }
 
+    fn turns_races(&self) -> bool {
+        true
+    }
+
     fn redundant(&self) -> u64 {
         self.redundant
     }

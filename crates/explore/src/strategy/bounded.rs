@@ -8,6 +8,7 @@
 use std::ops::ControlFlow;
 
 use crate::access::Thread;
+use crate::part::Part;
 use crate::point::{ChoicePoint, Coverage, Decision, Run, Stop, Strategy};
 use crate::strategy::dfs::{Search, available};
 
@@ -33,6 +34,18 @@ impl Bounded {
     pub fn between(first: u32, bound_max: u32) -> Self {
         let search = Search::default();
         Bounded { search, bound: first, bound_max, preemptions: 0, cut: false, runs: vec![0] }
+    }
+
+    /// A part of the search with that one bound; `None` when the part is not one of a depth-first search. What it answers at its end is
+    /// about the part: `Exhaustive` when the bound kept nothing out of it.
+    pub fn of_part(bound: u32, part: &Part) -> Option<Self> {
+        let (ranks, fixed) = part.tree()?;
+        Some(Bounded { search: Search::of_part(ranks, fixed), ..Self::between(bound, bound) })
+    }
+
+    /// The bound that is being searched.
+    pub fn bound(&self) -> u32 {
+        self.bound
     }
 
     /// How many runs each bound took so far.
@@ -84,6 +97,14 @@ impl Strategy for Bounded {
 
     fn so_far(&self) -> Option<Coverage> {
         self.bound.checked_sub(1).filter(|_| self.runs.len() > 1).map(Coverage::Preemptions)
+    }
+
+    fn rest(&self) -> Option<Vec<Part>> {
+        Some(self.search.rest())
+    }
+
+    fn cut(&self) -> bool {
+        self.cut
     }
 
     fn finish(&mut self, run: &Run<'_>) {

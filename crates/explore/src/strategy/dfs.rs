@@ -8,6 +8,7 @@
 use std::ops::ControlFlow;
 
 use crate::access::Thread;
+use crate::part::Part;
 use crate::point::{ChoicePoint, Coverage, Decision, End, Run, Stop, Strategy};
 
 /// The options at one decision, and which of them is taken.
@@ -47,19 +48,34 @@ impl Options {
     }
 }
 
-/// Depth-first search over the decisions that a filter lets through.
+/// Depth-first search over the decisions that a filter lets through, of all schedules or of a part of them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Search {
     frames: Vec<Frame>,
     depth: usize,
     started: bool,
     diverged: bool,
+    /// Whether a run was prepared and has not ended.
+    under_way: bool,
+    /// The decisions that the first run begins with, and how many of them stay.
+    ranks: Vec<u32>,
+    fixed: usize,
 }
 
 impl Search {
+    /// A search of that part only.
+    pub(crate) fn of_part(ranks: Vec<u32>, fixed: usize) -> Self {
+        Search { ranks, fixed, ..Search::default() }
+    }
+
     /// Prepares the next run; false when there is none.
     pub(crate) fn advance(&mut self) -> bool {
         self.depth = 0;
+        self.under_way = self.find_next();
+        self.under_way
+    }
+
+    fn find_next(&mut self) -> bool {
         if !self.started {
             self.started = true;
             return true;
@@ -67,7 +83,9 @@ impl Search {
         if self.diverged {
             return false;
         }
-        while let Some(frame) = self.frames.last_mut() {
+        while self.frames.len() > self.fixed
+            && let Some(frame) = self.frames.last_mut()
+        {
             if frame.taken + 1 < frame.options.len() {
                 frame.taken += 1;
                 return true;
@@ -77,7 +95,30 @@ impl Search {
         false
     }
 
-    /// Starts over.
+    /// What is left to search, as parts that do not overlap, in the order in which this search would come to them.
+    pub(crate) fn rest(&self) -> Vec<Part> {
+        let mut at = self.clone();
+        if at.diverged || !at.under_way && !at.advance() {
+            return vec![];
+        }
+        if at.frames.is_empty() {
+            return vec![Part::Tree { ranks: at.ranks, fixed: at.fixed as u32 }];
+        }
+        let ranks: Vec<u32> = at.frames.iter().map(|frame| frame.taken).collect();
+        let last = ranks.len() - 1;
+        let mut parts = vec![Part::Tree { ranks: ranks.clone(), fixed: last.max(at.fixed) as u32 }];
+        for depth in (at.fixed..last).rev() {
+            let Frame { options, taken } = &at.frames[depth];
+            if taken + 1 < options.len() {
+                let mut ranks = ranks[..=depth].to_vec();
+                ranks[depth] += 1;
+                parts.push(Part::Tree { ranks, fixed: depth as u32 });
+            }
+        }
+        parts
+    }
+
+    /// Starts over, with everything.
     pub(crate) fn restart(&mut self) {
         *self = Search { frames: std::mem::take(&mut self.frames), ..Search::default() };
         self.frames.clear();
@@ -101,7 +142,12 @@ impl Search {
 
     fn decide(&mut self, options: Options) -> Option<u32> {
         if self.depth == self.frames.len() {
-            self.frames.push(Frame { options, taken: 0 });
+            let taken = self.ranks.get(self.depth).copied().unwrap_or(0);
+            if taken >= options.len() {
+                self.diverged = true;
+                return None;
+            }
+            self.frames.push(Frame { options, taken });
         } else if self.frames[self.depth].options != options {
             self.diverged = true;
             return None;
@@ -112,10 +158,13 @@ impl Search {
 
     /// The run ended: decisions of an earlier run beyond its end no longer count.
     pub(crate) fn ended(&mut self, end: End) {
-        if matches!(end, End::Stopped(Stop::Diverged(_))) || self.depth < self.frames.len() {
+        let short = self.depth < self.frames.len() || self.depth < self.ranks.len();
+        if matches!(end, End::Stopped(Stop::Diverged(_))) || short {
             self.diverged = true;
         }
         self.frames.truncate(self.depth);
+        self.ranks.clear();
+        self.under_way = false;
     }
 }
 
@@ -143,6 +192,12 @@ impl Dfs {
     pub fn new() -> Self {
         Self::default()
     }
+
+    /// A search of one part; `None` when the part is not one of a depth-first search.
+    pub fn of_part(part: &Part) -> Option<Self> {
+        let (ranks, fixed) = part.tree()?;
+        Some(Dfs { search: Search::of_part(ranks, fixed) })
+    }
 }
 
 impl Strategy for Dfs {
@@ -167,5 +222,9 @@ impl Strategy for Dfs {
 
     fn finish(&mut self, run: &Run<'_>) {
         self.search.ended(run.end);
+    }
+
+    fn rest(&self) -> Option<Vec<Part>> {
+        Some(self.search.rest())
     }
 }

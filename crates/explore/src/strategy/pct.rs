@@ -8,6 +8,7 @@
 use std::ops::ControlFlow;
 
 use crate::access::Thread;
+use crate::part::Part;
 use crate::point::{ChoicePoint, Coverage, Decision, Run, Strategy};
 use crate::rng::Rng;
 
@@ -18,6 +19,8 @@ pub struct Pct {
     next: u64,
     end: u64,
     done: u64,
+    /// Whether a run was prepared and has not ended.
+    under_way: bool,
     depth: u32,
     steps_max: u64,
     rng: Rng,
@@ -39,6 +42,7 @@ impl Pct {
             next: first,
             end: first.saturating_add(count),
             done: 0,
+            under_way: false,
             depth,
             steps_max: steps.max(1),
             rng: Rng::for_run(seed, first),
@@ -71,6 +75,7 @@ impl Strategy for Pct {
         }
         self.rng = Rng::for_run(self.seed, self.next);
         self.next += 1;
+        self.under_way = true;
         self.priority = [0; Thread::MAX];
         self.floor = MIDDLE;
         let (rng, steps) = (&mut self.rng, self.steps_max);
@@ -103,5 +108,11 @@ impl Strategy for Pct {
 
     fn finish(&mut self, _: &Run<'_>) {
         self.done += 1;
+        self.under_way = false;
+    }
+
+    fn rest(&self) -> Option<Vec<Part>> {
+        // A run that was prepared and not made is still to come.
+        Some(Part::of_runs(self.next - u64::from(self.under_way), self.end))
     }
 }

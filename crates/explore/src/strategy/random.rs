@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use crate::part::Part;
 use crate::point::{ChoicePoint, Coverage, Decision, Run, Strategy};
 use crate::rng::Rng;
 
@@ -12,13 +13,15 @@ pub struct Random {
     next: u64,
     end: u64,
     done: u64,
+    /// Whether a run was prepared and has not ended.
+    under_way: bool,
     rng: Rng,
 }
 
 impl Random {
     /// Runs `first` to `first + count` of that seed.
     pub fn new(seed: u64, first: u64, count: u64) -> Self {
-        Random { seed, next: first, end: first.saturating_add(count), done: 0, rng: Rng::for_run(seed, first) }
+        Random { seed, next: first, end: first.saturating_add(count), done: 0, under_way: false, rng: Rng::for_run(seed, first) }
     }
 }
 
@@ -29,6 +32,7 @@ impl Strategy for Random {
         }
         self.rng = Rng::for_run(self.seed, self.next);
         self.next += 1;
+        self.under_way = true;
         ControlFlow::Continue(())
     }
 
@@ -48,5 +52,11 @@ impl Strategy for Random {
 
     fn finish(&mut self, _: &Run<'_>) {
         self.done += 1;
+        self.under_way = false;
+    }
+
+    fn rest(&self) -> Option<Vec<Part>> {
+        // A run that was prepared and not made is still to come.
+        Some(Part::of_runs(self.next - u64::from(self.under_way), self.end))
     }
 }

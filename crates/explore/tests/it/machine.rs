@@ -31,6 +31,8 @@ pub enum Op {
     Cas(usize, Addr, Val, Val),
     /// A compare and exchange that waits until it would succeed, as in a loop that only tries again.
     CasOrWait(Addr, Val, Val),
+    /// A load that waits until it would find a value, as in a loop that starts over when something has changed.
+    LoadOrWait(Addr, Val),
     /// Plain accesses: no step.
     Peek(usize, Addr),
     Poke(Addr, Val),
@@ -240,6 +242,10 @@ impl<'a> Machine<'a> {
                 let condition = Condition::Equals(self.value(thread, expected) as u64);
                 of(addr, Kind::Update).if_found(condition).waiting()
             }
+            Op::LoadOrWait(addr, expected) => {
+                let condition = Condition::Equals(self.value(thread, expected) as u64);
+                of(addr, Kind::Read).if_found(condition).waiting()
+            }
             Op::Lock(l) => lock(l, Kind::Acquire).waiting(),
             Op::LockShared(l) => lock(l, Kind::AcquireShared).waiting(),
             Op::Unlock(l) => lock(l, Kind::Release),
@@ -291,7 +297,9 @@ impl<'a> Machine<'a> {
             Op::LockShared(l) => !matches!(self.locks[l], Hold::By(_)),
             Op::Take(s) => self.semaphores[s] > 0,
             Op::Join(other) => self.ended(other),
-            Op::CasOrWait(addr, expected, _) => self.memory[self.variable(t, addr)] == self.value(t, expected),
+            Op::CasOrWait(addr, expected, _) | Op::LoadOrWait(addr, expected) => {
+                self.memory[self.variable(t, addr)] == self.value(t, expected)
+            }
             Op::Changed(..) => thread.changed != Some(false),
             _ => true,
         };
@@ -315,9 +323,8 @@ impl<'a> Machine<'a> {
         let op = self.op(t).expect("the thread has not ended");
         let mut created = None;
         match op {
-            Op::Load(..) | Op::Store(..) | Op::Add(..) | Op::Cas(..) | Op::CasOrWait(..) | Op::Changed(..) => {
-                self.touch(t, op, access)
-            }
+            Op::Load(..) | Op::Store(..) | Op::Add(..) | Op::Cas(..) => self.touch(t, op, access),
+            Op::CasOrWait(..) | Op::LoadOrWait(..) | Op::Changed(..) => self.touch(t, op, access),
             Op::Spawn(other) => {
                 self.threads[other].born = true;
                 created = Some(Thread(other as u8));
@@ -364,6 +371,7 @@ impl<'a> Machine<'a> {
         let old = self.memory[variable];
         match op {
             Op::Load(register, _) => self.threads[t].registers[register] = old,
+            Op::LoadOrWait(..) => {}
             Op::Changed(register, _) => {
                 self.threads[t].registers[register] = old;
                 self.threads[t].changed = Some(false);

@@ -39,14 +39,14 @@ impl fmt::Display for Method {
 }
 
 /// The name that `methods` has for the method called `name`.
-pub(super) fn find(methods: &'static [Method], name: &str) -> Result<&'static str, Misuse> {
+pub(crate) fn find(methods: &'static [Method], name: &str) -> Result<&'static str, Misuse> {
     let canonical = canonical(name);
     let found = methods.iter().find(|method| method.has(&canonical));
     found.map(|method| method.name).ok_or(Misuse::Method(methods))
 }
 
 /// The name in lower case with underscores: `pushFront`, `push-front` and `:push-front` become `push_front`.
-pub(super) fn canonical(name: &str) -> Cow<'_, str> {
+pub(crate) fn canonical(name: &str) -> Cow<'_, str> {
     let name = name.strip_prefix(':').unwrap_or(name);
     if name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_') {
         return Cow::Borrowed(name);

@@ -32,6 +32,7 @@ mod tests;
 pub use infer::Ambiguous;
 pub use kind::{Kind, ObjectVisitor};
 pub use method::Method;
+pub(crate) use method::canonical;
 
 /// A built-in specification that can read the calls of a log.
 pub trait Object: Spec<Output = Value> {

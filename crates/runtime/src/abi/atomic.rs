@@ -14,6 +14,7 @@ use crate::control::{Control, active, with};
 use crate::fiber::Wants;
 use crate::memory::arena;
 use crate::race::Touch;
+use crate::retry::{self, Failure};
 use crate::{point, site};
 
 /// An access that the current thread is about to make.
@@ -23,28 +24,37 @@ struct Atomic {
     order: c_int,
     /// Whether it waited for a change of what its loop reads.
     waited: bool,
+    /// The stack pointer and the registers at the call.
+    registers: (u64, [u64; 6]),
 }
 
 /// Waits for the turn of an access.
 #[inline]
-fn arrive(mut access: Access, order: c_int) -> Atomic {
+fn arrive(mut access: Access, order: c_int, failure: Option<Failure>) -> Atomic {
     let pc = site::pc();
-    let waited = with(|control| {
+    let registers = site::registers();
+    let (waited, wants) = with(|control| {
         let spins = control.settings.spins;
         let fiber = control.fiber();
         let top = fiber.top;
-        spins && fiber.spin.arrives(pc, site::registers(), top)
+        if spins && fiber.spin.arrives(pc, registers, top) {
+            return (true, Wants::Change);
+        }
+        match failure {
+            Some(failure) if control.retries.on => {
+                (false, retry::arrive(control, pc, registers, &mut access, failure))
+            }
+            _ => (false, Wants::Nothing),
+        }
     });
-    let mut wants = Wants::Nothing;
     if waited {
         access.waits = true;
-        wants = Wants::Change;
         expect_change();
     }
     point::arrive(access, wants, pc);
     let write = access.kind != Kind::Read;
     arena::check(access.object as usize, access.size as usize, write && access.condition == Condition::Always, pc);
-    Atomic { access, pc, order, waited }
+    Atomic { access, pc, order, waited, registers }
 }
 
 /// The thread went round a loop without effect: it goes on when something that it read has changed.
@@ -70,19 +80,33 @@ impl Atomic {
     /// Records the access as it came out.
     #[inline]
     fn done(self, kind: Kind, old: u64, new: u64) {
-        let Atomic { mut access, pc, order, waited } = self;
+        self.record(kind, old, new, false);
+    }
+
+    #[inline]
+    fn record(self, kind: Kind, old: u64, new: u64, load: bool) {
+        let Atomic { mut access, pc, order, waited, registers } = self;
         access.kind = kind;
         access.old = old;
         access.changed = kind != Kind::Read && old != new;
         let touch =
             Touch { address: access.object, size: u64::from(access.size), write: kind != Kind::Read, atomic: true, pc };
         let conflict = with(|control| {
+            if control.retries.attached != 0 {
+                if let Some(expected) = retry::leave(control) {
+                    access.waits = true;
+                    access.condition = Condition::Equals(expected);
+                }
+            }
             control.trace.access(access);
             if waited {
                 saw_change(control);
             }
             point::finish(control, None, false, Some(new));
             noted(control, &access);
+            if load && control.retries.on {
+                retry::read(control, pc, registers, &access);
+            }
             if !control.settings.races {
                 return None;
             }
@@ -108,7 +132,7 @@ fn noted(control: &mut Control, access: &Access) {
         control.fiber().spin.read(*access);
         return;
     }
-    control.fiber().spin.effect();
+    control.fiber().effect();
     let mut rest = control.spinning;
     while rest != 0 {
         let thread = rest.trailing_zeros() as usize;
@@ -202,10 +226,10 @@ macro_rules! width {
                     // SAFETY: the caller's cell, shared with other atomic accesses.
                     return unsafe { (*cell.cast::<$atomic>()).load(SeqCst) };
                 }
-                let atomic = arrive(access(cell, Kind::Read), order);
+                let atomic = arrive(access(cell, Kind::Read), order, Some(Failure::Load));
                 // SAFETY: the caller's cell; nobody else runs.
                 let value = unsafe { *cell };
-                atomic.done(Kind::Read, value.word(), value.word());
+                atomic.record(Kind::Read, value.word(), value.word(), true);
                 value
             }
 
@@ -214,7 +238,7 @@ macro_rules! width {
                     // SAFETY: as above.
                     return unsafe { (*cell.cast::<$atomic>()).store(value, SeqCst) };
                 }
-                let atomic = arrive(access(cell, Kind::Write), order);
+                let atomic = arrive(access(cell, Kind::Write), order, None);
                 // SAFETY: as above.
                 let old = unsafe { std::mem::replace(&mut *cell, value) };
                 atomic.done(Kind::Write, old.word(), if old == value { old.word() } else { changed(old, value) });
@@ -237,7 +261,7 @@ macro_rules! width {
                         }
                     }
                 }
-                let atomic = arrive(access(cell, Kind::Update), order);
+                let atomic = arrive(access(cell, Kind::Update), order, None);
                 // SAFETY: as above.
                 let old = unsafe { *cell };
                 let new = f(old);
@@ -282,6 +306,16 @@ macro_rules! width {
                 order: c_int,
                 failure: c_int,
             ) -> $type {
+                try_exchange(cell, expected, new, (order, failure), Failure::Answer)
+            }
+
+            fn try_exchange(
+                cell: *mut $type,
+                expected: $type,
+                new: $type,
+                (order, failure): (c_int, c_int),
+                told: Failure,
+            ) -> $type {
                 if !active() {
                     // SAFETY: as above.
                     let shared = unsafe { &*cell.cast::<$atomic>() };
@@ -289,7 +323,7 @@ macro_rules! width {
                         Ok(found) | Err(found) => found,
                     };
                 }
-                let mut atomic = arrive(access(cell, Kind::Update).if_found(expected.condition()), order);
+                let mut atomic = arrive(access(cell, Kind::Update).if_found(expected.condition()), order, Some(told));
                 // SAFETY: as above.
                 let old = unsafe { *cell };
                 if old != expected {
@@ -314,7 +348,7 @@ macro_rules! width {
                 // SAFETY: as above; `expected` is the caller's own.
                 unsafe {
                     let wanted = *expected;
-                    let found = compare_exchange_val(cell, wanted, new, order, failure);
+                    let found = try_exchange(cell, wanted, new, (order, failure), Failure::Stored(expected as u64));
                     if found == wanted {
                         return 1;
                     }

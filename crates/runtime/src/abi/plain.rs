@@ -25,11 +25,11 @@ fn look(address: usize, size: usize, write: bool, pc: u64) {
     arena::check(address, size, write, pc);
     let touch = Touch { address: address as u64, size: size as u64, write, atomic: false, pc };
     let conflict = with(|control| {
-        if write {
-            let fiber = control.fiber();
-            if !(fiber.bottom..fiber.top).contains(&(address as u64)) {
-                fiber.spin.effect();
-            }
+        let fiber = control.fiber();
+        if write && !(fiber.bottom..fiber.top).contains(&(address as u64)) {
+            fiber.effect();
+        } else {
+            fiber.trail.plain(address as u64, size, write);
         }
         if !control.settings.races {
             return None;
@@ -73,7 +73,7 @@ fn volatile(address: *mut c_void, size: usize, write: bool) {
     point::arrive(access, Wants::Nothing, pc);
     arena::check(address as usize, size, write, pc);
     point::record(access, None);
-    with(|control| control.fiber().spin.effect());
+    with(|control| control.fiber().effect());
 }
 
 macro_rules! accesses {

@@ -56,7 +56,8 @@ fn criterion(_: &Options) -> Box<dyn Criterion> {
 
 /// Tests an object.
 pub fn check(object: Object, settings: &Settings) -> ObjectReport {
-    let mut settings = settings.clone();
+    // Who searches is no part of what was found.
+    let mut settings = Settings { jobs: 1, slice: Settings::default().slice, ..settings.clone() };
     let options = object.options.clone();
     settings.preemptions = options.preemptions.unwrap_or(settings.preemptions);
     settings.races = options.races.unwrap_or(settings.races);
@@ -221,6 +222,8 @@ impl Session<'_> {
             let found = self.calm(&matrix, found);
             (matrix, found)
         };
+        let mut found = found;
+        self.bench.trace_back(&matrix, &mut found);
         let finding = self.finding(&matrix, first, found);
         self.report.findings.push(finding);
     }

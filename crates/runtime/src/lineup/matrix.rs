@@ -6,18 +6,18 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use selvedge_driver::{CoverageRecord, Finding, FindingKind, ObjectKind, Settings};
-use selvedge_explore::{Coverage, End, Run, Serial, Stop, Strategy};
+use selvedge_driver::{CoverageRecord, Finding, FindingKind, ObjectKind, Settings, schedule_from_text};
+use selvedge_explore::{Coverage, Dpor, End, Replay, Run, Serial, Stop, Strategy};
 use selvedge_lineup::{
     CallId, Case, Criterion, Ending, Judgement, Matrix, Nondeterminism, Observation, PANICKED, Recorded, Unexplained,
 };
 
 use super::body;
 use super::object::Object;
-use crate::control::{Control, Failure, with};
+use crate::control::{Control, Failure, Left, with};
 use crate::memory::reset::Snapshot;
 use crate::session::{self, Test};
-use crate::{finding, sys};
+use crate::{exchange, finding, sys};
 
 /// What is wrong with a matrix.
 pub struct Found {
@@ -37,6 +37,8 @@ pub struct Found {
     pub preemptions: Option<u32>,
     /// The threads of the matrix.
     pub threads: Vec<usize>,
+    /// Where it went wrong, if that is a place.
+    pub pc: u64,
 }
 
 /// What came of a matrix.
@@ -112,7 +114,7 @@ impl Bench<'_> {
     }
 
     fn out_of_time(&self) -> bool {
-        sys::now() > self.deadline
+        sys::now() > self.deadline || exchange::stopped()
     }
 
     /// Phase 1. The observation, or why there is none.
@@ -130,7 +132,10 @@ impl Bench<'_> {
     /// All serial runs of an object.
     fn serial(&mut self, object: &Rc<Object>, matrix: &Matrix, numbers: &mut Numbers) -> Result<Observation, Outcome> {
         self.arrange(object, matrix, true);
-        with(|control| control.strategy = Box::new(Serial::new()));
+        with(|control| {
+            control.retries.enable(false);
+            control.strategy = Box::new(Serial::new());
+        });
         self.serial_runs(&test(object), numbers)
     }
 
@@ -175,6 +180,7 @@ impl Bench<'_> {
                 return Err(Outcome::Unknown("the time was up in phase 1".into()));
             }
             let end = session::run_once(test, self.globals);
+            exchange::count();
             numbers.serial_runs += 1;
             with(|control| {
                 numbers.points += control.trace.len() as u64;
@@ -220,6 +226,7 @@ impl Bench<'_> {
             observation: Rc::new(observation),
             preemptions: None,
             threads: with(|control| control.lineup.threads.clone()),
+            pc: 0,
         }))
     }
 
@@ -247,6 +254,35 @@ impl Bench<'_> {
         };
         let (test, observation) = (test(&self.object), observation.clone());
         Phase2 { test, bench: self, observation, seen: HashSet::new(), numbers }.run(strategies)
+    }
+}
+
+impl Bench<'_> {
+    /// The same run once more, with a note of who called each step. When something else comes out, the finding stays as it was.
+    pub fn trace_back(&mut self, matrix: &Matrix, found: &mut Found) {
+        let Ok(schedule) = schedule_from_text(&found.finding.schedule) else { return };
+        if found.kind == ObjectKind::Nondeterministic || found.finding.kind == FindingKind::Uncontrolled {
+            return;
+        }
+        self.arrange(&self.object.clone(), matrix, false);
+        with(|control| {
+            control.retries.enable(false);
+            control.callers = Some(Vec::new());
+            control.strategy = Box::new(Replay::new(schedule));
+        });
+        if with(|control| control.strategy.start()).is_continue() {
+            session::run_once(&test(&self.object), self.globals);
+        }
+        let again = with(|control| {
+            let Finding { kind, message, test, run, .. } = &found.finding;
+            let failure = Failure { kind: *kind, message: message.clone(), pc: found.pc };
+            let again = finding::of_failure(control, failure, test, *run);
+            control.callers = None;
+            again
+        });
+        if again.schedule == found.finding.schedule && again.steps.len() == found.finding.steps.len() {
+            found.finding = Finding { settings: found.finding.settings.clone(), ..again };
+        }
     }
 }
 
@@ -288,6 +324,7 @@ fn serial_end(control: &Control, end: End, test: &Test, run: u64) -> Result<(), 
 /// A run that ended badly in a way that has nothing to do with results.
 fn bad_end(control: &Control, failure: Failure, test: &Test, run: u64) -> Found {
     Found {
+        pc: failure.pc,
         kind: kind_of(failure.kind),
         finding: finding::of_failure(control, failure, &test.name, run),
         history: Some(control.lineup.recorded(Ending::Stuck)),
@@ -331,7 +368,10 @@ impl Phase2<'_, '_> {
     fn run(mut self, strategies: Vec<Box<dyn Strategy>>) -> Outcome {
         let mut reached = None;
         for (number, strategy) in strategies.into_iter().enumerate() {
-            with(|control| control.strategy = strategy);
+            with(|control| {
+                control.retries.enable(control.settings.retries && strategy.turns_races());
+                control.strategy = strategy;
+            });
             let from = self.numbers.runs;
             // What comes after the bound may take as long as everything before it, and a little more.
             let runs_max = if number == 0 { self.bench.settings.runs_max } else { from.max(self.bench.beyond) };
@@ -363,12 +403,22 @@ impl Phase2<'_, '_> {
                 return Ok(None);
             }
             let end = session::run_once(&self.test, self.bench.globals);
+            exchange::count();
             self.numbers.runs += 1;
-            with(|control| {
+            let left = with(|control| {
                 self.numbers.points += control.trace.len() as u64;
-                finish(control, end);
+                // What the search took for granted about loops is not so: it starts over.
+                if control.left == Left::Restart {
+                    control.strategy = Box::new(Dpor::new());
+                } else {
+                    finish(control, end);
+                }
+                control.left
             });
-            self.look(end, &mut key)?;
+            // A run whose threads could only try again shows nothing that other runs do not.
+            if !matches!(left, Left::Restart | Left::Blocked) {
+                self.look(end, &mut key)?;
+            }
         }
     }
 
@@ -424,7 +474,7 @@ impl Phase2<'_, '_> {
             Unexplained::Full => (ObjectKind::NotLinearizable, FindingKind::NotLinearizable),
         };
         let run = self.numbers.runs;
-        let finding = with(|control| {
+        let (finding, pc) = with(|control| {
             let message = match (unexplained, end) {
                 (Unexplained::Full, _) => "no serial order of the operations has these results".to_owned(),
                 (_, End::Truncated) => format!(
@@ -434,7 +484,7 @@ impl Phase2<'_, '_> {
                 _ => "an operation waits for ever, and no serial order explains that".to_owned(),
             };
             let pc = if kind == ObjectKind::Stuck { finding::stuck(control).pc } else { 0 };
-            finding::of_failure(control, Failure { kind: found, message, pc }, &self.test.name, run)
+            (finding::of_failure(control, Failure { kind: found, message, pc }, &self.test.name, run), pc)
         });
         let (preemptions, threads) = with(|control| (bound(control), control.lineup.threads.clone()));
         Outcome::Fail(Box::new(Found {
@@ -446,6 +496,7 @@ impl Phase2<'_, '_> {
             observation: self.observation.clone(),
             preemptions,
             threads,
+            pc,
         }))
     }
 

@@ -107,13 +107,20 @@ pub fn reset() {
     }
 }
 
+/// Whether an address lies in the arena.
 #[inline(always)]
-fn inside(address: usize) -> bool {
+pub fn inside(address: usize) -> bool {
     address.wrapping_sub(BASE) < SIZE
 }
 
 fn shadow(address: usize) -> *mut u8 {
     (SHADOW + (address - BASE) / UNIT) as *mut u8
+}
+
+/// Whether an address lies in a block that was freed and not handed out again.
+pub fn is_freed(address: usize) -> bool {
+    // SAFETY: shadow of an address inside the arena.
+    inside(address) && unsafe { *shadow(address) } == FREED
 }
 
 /// Stops the run if an access touches arena memory that is not in use.
@@ -193,7 +200,7 @@ fn allocate(size: usize, align: usize) -> *mut c_void {
         std::ptr::write_bytes(shadow(block), IN_USE, units);
     }
     with(|control| {
-        control.fiber().spin.effect();
+        control.fiber().effect();
         if control.settings.races {
             control.races.forget(block as u64, rounded as u64);
         }
@@ -221,9 +228,10 @@ fn release(block: usize, pc: u64) {
         pc,
     };
     let conflict = with(|control| {
-        control.fiber().spin.effect();
+        control.fiber().effect();
         // The block's end follows from the thread's last step without a decision in between, and conflicts with every access to it.
-        control.trace.amend(Access::new(block as u64, (units * UNIT) as u32, Kind::Write));
+        let end = Access { changed: false, ..Access::new(block as u64, (units * UNIT) as u32, Kind::Write) };
+        control.trace.amend(end);
         let current = control.current;
         if control.settings.races { control.races.touch(current, touch) } else { None }
     });

@@ -57,6 +57,51 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, walk: *mut c
     0
 }
 
+/// Where modules lie: first address and one past the last, of each segment.
+#[derive(Default)]
+pub struct Modules {
+    /// Instructions of the code under test.
+    pub code: Vec<(u64, u64)>,
+    /// Everything of the code under test.
+    pub all: Vec<(u64, u64)>,
+    /// Instructions of the runtime.
+    pub own: (u64, u64),
+}
+
+unsafe extern "C" fn visit_segments(info: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> c_int {
+    // SAFETY: the linker's description of a module, and what `modules` passed.
+    let (info, found) = unsafe { (&*info, &mut *found.cast::<Modules>()) };
+    // SAFETY: a string that the linker keeps; the module's program headers.
+    let (name, headers) = unsafe {
+        let headers = std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
+        (CStr::from_ptr(info.dlpi_name).to_bytes(), headers)
+    };
+    let kept = KEPT.iter().any(|kept| name.windows(kept.len()).any(|part| part == kept.as_bytes()));
+    let here = visit_segments as *const () as u64;
+    for header in headers.iter().filter(|header| header.p_type == libc::PT_LOAD) {
+        let start = info.dlpi_addr + header.p_vaddr;
+        let segment = (start, start + header.p_memsz);
+        let executable = header.p_flags & libc::PF_X != 0;
+        if executable && (segment.0..segment.1).contains(&here) {
+            found.own = segment;
+        } else if !kept {
+            found.all.push(segment);
+            if executable {
+                found.code.push(segment);
+            }
+        }
+    }
+    0
+}
+
+/// Looks up where the code under test and the runtime lie.
+pub fn modules() -> Modules {
+    let mut found = Modules::default();
+    // SAFETY: the callback gets what it expects.
+    unsafe { libc::dl_iterate_phdr(Some(visit_segments), (&raw mut found).cast()) };
+    found
+}
+
 unsafe extern "C" fn visit_lazy(info: *mut libc::dl_phdr_info, _: usize, modules: *mut c_void) -> c_int {
     // SAFETY: the linker's description of a module, and what `touch_storage` passed.
     let (info, modules) = unsafe { (&*info, &mut *modules.cast::<Vec<usize>>()) };

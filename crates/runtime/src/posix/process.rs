@@ -8,6 +8,7 @@ use selvedge_driver::FindingKind;
 use crate::control::{active, set_active, with};
 use crate::fiber::fail;
 use crate::posix::real;
+use crate::retry::step;
 use crate::{site, sys};
 
 crate::entries! {
@@ -95,11 +96,14 @@ pub const WAKE_UP: c_int = libc::SIGURG;
 
 unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, state: *mut c_void) {
     if signal == WAKE_UP {
-        if active() {
+        if active() && !step::is_running() {
             let (kind, message) = crate::watchdog::verdict();
             set_active(false);
             fail(kind, message, instruction(state));
         }
+        return;
+    }
+    if step::fault(state) {
         return;
     }
     if !active() {

@@ -4,6 +4,7 @@ mod build;
 mod corpus;
 mod errors;
 mod histories;
+mod jobs;
 mod known;
 mod objects;
 mod replay;

@@ -2,9 +2,7 @@
 //!
 //! Cargo runs this with its own arguments and `selvedge` before them. Exit codes are those of `selvedge`.
 
-mod coverage;
-mod object;
-mod search;
+mod reports;
 mod test;
 
 use std::ffi::OsString;
@@ -31,15 +29,19 @@ enum Command {
     Test(test::Flags),
 }
 
-fn main() {
+pub use test::rebuild;
+
+/// The whole of the binary `cargo-selvedge`.
+pub fn main() -> ! {
+    let started = std::time::Instant::now();
     let mut words: Vec<OsString> = std::env::args_os().collect();
     // From `--` on the words are for the test program; clap would take the `--` away.
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let harness = words.split_off(end);
     let Flags::Selvedge(Selvedge { command: Command::Test(flags) }) = Flags::parse_from(words);
-    let exit = test::run(flags, harness).unwrap_or_else(|trouble| {
+    let exit = test::run(flags, harness, started).unwrap_or_else(|trouble| {
         eprintln!("{trouble}");
-        selvedge_cli::exit::Exit::Input
+        crate::exit::Exit::Input
     });
     std::process::exit(exit.code());
 }

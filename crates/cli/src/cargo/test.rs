@@ -1,20 +1,29 @@
 //! `cargo selvedge test`: `cargo test` with the flags, the standard library and the environment that put tests under control.
 //!
 //! Invariant: cargo decides whether a test passed, and its output is not touched. What it cannot know, how much of the schedules
-//! was covered, is added below.
+//! was covered and what a failing one looks like, is added below.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Instant;
 
 use clap::Args;
-use selvedge_cli::exit::Exit;
-use selvedge_cli::library::Places;
 use selvedge_driver::rust::{RustError, TARGET, cargo_environment, prepare_sysroot};
-use selvedge_driver::{REPORT_VARIABLE, SETTINGS_VARIABLE, Settings};
+use selvedge_driver::{EXCHANGE_VARIABLE, REPORT_VARIABLE, SETTINGS_VARIABLE, Settings, Watch};
 
-use crate::coverage;
+use super::reports::{self, Origin};
+use crate::exit::Exit;
+use crate::findings::CargoBuild;
+use crate::guard::end_group;
+use crate::library::{self, Places};
+use crate::program::Scratch;
+use crate::report::print::{Printer, complain};
+use crate::report::tested::Session;
 use crate::search::SearchFlags;
 
 /// The variable that names the directory for instrumented standard libraries.
@@ -36,7 +45,7 @@ Exit codes:
   101  a bug in selvedge
 
 A test is #[test] fn name() { selvedge::explore(|| ...) }.
-docs/testing-rust.md tells more.")]
+docs/testing-rust.md tells more, and docs/coverage.md what exactly a pass says.")]
 pub struct Flags {
     /// The Cargo.toml of the project
     #[arg(long, value_name = "PATH")]
@@ -68,6 +77,10 @@ pub enum Trouble {
     StandardLibrary(RustError),
     /// A directory for reports could not be made.
     Reports(PathBuf, std::io::Error),
+    /// A finding could not be written.
+    Finding(crate::trouble::Trouble),
+    /// The tests do not compile.
+    Refused,
     /// Cargo could not be started.
     Cargo(OsString, std::io::Error),
 }
@@ -87,7 +100,7 @@ impl fmt::Display for Trouble {
                 "the runtime cannot be loaded from `{}`: expected a path without blanks and colons\n  \
                  put it elsewhere, and name it with {}",
                 path.display(),
-                selvedge_cli::library::VARIABLE
+                library::VARIABLE
             ),
             Trouble::NoCache => write!(
                 f,
@@ -101,6 +114,8 @@ impl fmt::Display for Trouble {
                 }
             }
             Trouble::Reports(path, error) => write!(f, "`{}` could not be made: {error}", path.display()),
+            Trouble::Finding(trouble) => write!(f, "{}", trouble.headline()),
+            Trouble::Refused => f.write_str("the tests do not compile any more"),
             Trouble::Cargo(cargo, error) => {
                 write!(f, "`{}` could not be started: {error}", cargo.to_string_lossy())
             }
@@ -108,50 +123,153 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// Builds the tests, runs them, and tells what was covered. `harness` starts with `--`, or is empty.
-pub fn run(flags: Flags, harness: Vec<OsString>) -> Result<Exit, Trouble> {
-    if !supported(std::env::consts::ARCH, std::env::consts::OS) {
-        return Err(Trouble::Unsupported);
+/// What it takes to build tests.
+struct Tools {
+    runtime: PathBuf,
+    sysroot: PathBuf,
+}
+
+impl Tools {
+    fn find() -> Result<Self, Trouble> {
+        if !supported(std::env::consts::ARCH, std::env::consts::OS) {
+            return Err(Trouble::Unsupported);
+        }
+        let runtime = Places::from_environment().find().map_err(Trouble::NoRuntime)?;
+        if !loadable(&runtime) {
+            return Err(Trouble::Unloadable(runtime));
+        }
+        let cache = cache(|name| std::env::var_os(name)).ok_or(Trouble::NoCache)?;
+        let sysroot = prepare_sysroot(&cache).map_err(Trouble::StandardLibrary)?;
+        Ok(Tools { runtime, sysroot })
     }
+}
+
+/// Builds the tests, runs them, and tells what was covered. `harness` starts with `--`, or is empty.
+pub fn run(flags: Flags, harness: Vec<OsString>, started: Instant) -> Result<Exit, Trouble> {
     if flags.arguments.iter().any(|word| is_target(word)) {
         return Err(Trouble::Target);
     }
     if side_by_side(&harness) {
         return Err(Trouble::TestThreads);
     }
-    let runtime = Places::from_environment().find().map_err(Trouble::NoRuntime)?;
-    if !loadable(&runtime) {
-        return Err(Trouble::Unloadable(runtime));
-    }
-    let cache = cache(|name| std::env::var_os(name)).ok_or(Trouble::NoCache)?;
-    let sysroot = prepare_sysroot(&cache).map_err(Trouble::StandardLibrary)?;
-    let reports = Reports::new()?;
-    let settings = flags.search.resolve();
+    let tools = Tools::find()?;
+    let temporary = std::env::temp_dir();
+    let made = Scratch::new(&temporary).and_then(|scratch| Ok((Watch::new(scratch.path())?, scratch)));
+    let (watch, scratch) = made.map_err(|error| Trouble::Reports(temporary, error))?;
+    let asked = flags.search.resolve();
+    let mut environment = environment(&tools, scratch.path(), &asked.search);
+    environment.extend(without_lto(&flags.arguments));
+    environment.push((EXCHANGE_VARIABLE.into(), watch.path().display().to_string()));
     let cargo = Cargo {
-        environment: [environment(&runtime, &sysroot, &reports.0, &settings), without_lto(&flags.arguments)].concat(),
+        environment,
         manifest_path: flags.manifest_path,
         arguments: flags.arguments,
         harness,
+        // With a document on standard output nothing else may be there.
+        quiet: asked.json,
+        interrupt: Interrupt::install(watch),
     };
     // First alone: cargo answers the same code for tests that fail and for tests that do not compile. It refuses to do so
     // for tests in documentation, where one that does not compile is a test that fails.
     let only_documentation = cargo.arguments.iter().any(|word| word == "--doc");
     if !only_documentation && !cargo.test(&["--no-run"])?.success() {
-        return Ok(Exit::Input);
+        return Ok(if cargo.interrupt.came() { Exit::Unknown } else { Exit::Input });
     }
     if !only_documentation && cargo.arguments.iter().any(|word| word == "--no-run") {
         return Ok(Exit::Pass);
     }
+    cargo.interrupt.testing.store(true, Ordering::Release);
     let status = cargo.test(&[])?;
-    let (lines, covered) = coverage::summarise(&reports.0, &settings);
-    if lines.is_empty() {
-        println!("selvedge: no test called selvedge::explore or selvedge::object");
+    let interrupted = cargo.interrupt.came();
+    let build = cargo.build();
+    let origin = Origin { build: &build, runtime: &tools.runtime, interrupted };
+    let seen = reports::read(scratch.path(), &asked, &origin).map_err(Trouble::Finding)?;
+    let exit = match status.code() {
+        Some(0) => seen.covered,
+        // An object that cannot be tested panics like one that fails.
+        Some(_) if seen.covered == Exit::Input => Exit::Input,
+        Some(_) => Exit::Violation,
+        None => Exit::Unknown,
+    };
+    let exit = if interrupted { exit.worst(Exit::Unknown) } else { exit };
+    seen.lines.iter().for_each(|line| complain(&format!("{line}\n")));
+    let manifest = cargo.manifest_path.as_deref().unwrap_or(Path::new("Cargo.toml"));
+    let session = Session {
+        file: &manifest.display().to_string(),
+        compiler: "rustc",
+        tests: &seen.tests,
+        time_max: asked.time_max,
+        seconds: started.elapsed().as_secs_f64(),
+        exit: Some(exit),
+    };
+    let mut entry = session.entry();
+    if seen.tests.is_empty() {
+        entry.full = "selvedge: no test called selvedge::explore or selvedge::object\n".to_owned();
     }
-    for line in lines {
-        println!("{line}");
+    let mut printer = Printer::new(asked.json, 1);
+    printer.print(entry);
+    Ok(printer.finish())
+}
+
+/// Builds the tests of a finding again, as they were built then; the runtime that they are to run with.
+pub fn rebuild(build: &CargoBuild) -> Result<PathBuf, Trouble> {
+    let tools = Tools::find()?;
+    let arguments: Vec<OsString> = build.cargo.iter().map(OsString::from).collect();
+    let nowhere = Path::new("");
+    let mut environment = environment(&tools, nowhere, &Settings::default());
+    environment.extend(without_lto(&arguments));
+    let temporary = std::env::temp_dir();
+    let watch = Scratch::new(&temporary).and_then(|scratch| Watch::new(scratch.path()));
+    let cargo = Cargo {
+        environment,
+        manifest_path: build.manifest_path.clone(),
+        arguments,
+        harness: vec![],
+        quiet: true,
+        interrupt: Interrupt::without_handler(watch.map_err(|error| Trouble::Reports(temporary, error))?),
+    };
+    match cargo.test(&["--no-run"])?.success() {
+        true => Ok(tools.runtime),
+        false => Err(Trouble::Refused),
     }
-    // An object that cannot be tested panics like one that fails.
-    Ok(if status.success() || covered == Exit::Input { covered } else { Exit::Violation })
+}
+
+/// What happens at Ctrl-C: the search that is under way ends, and so do those after it; a second one, or one while cargo
+/// compiles, ends cargo.
+#[derive(Clone)]
+struct Interrupt {
+    watch: Arc<Watch>,
+    came: Arc<AtomicBool>,
+    testing: Arc<AtomicBool>,
+    group: Arc<AtomicU32>,
+}
+
+impl Interrupt {
+    fn without_handler(watch: Watch) -> Self {
+        let [came, testing] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+        Interrupt { watch: Arc::new(watch), came, testing, group: Arc::new(AtomicU32::new(0)) }
+    }
+
+    fn install(watch: Watch) -> Self {
+        let interrupt = Self::without_handler(watch);
+        let handler = interrupt.clone();
+        let on_signal = move || {
+            let again = handler.came.swap(true, Ordering::AcqRel);
+            handler.watch.stop();
+            let group = handler.group.load(Ordering::Acquire);
+            if group != 0 && (again || !handler.testing.load(Ordering::Acquire)) {
+                end_group(group);
+            }
+        };
+        if let Err(error) = ctrlc::set_handler(on_signal) {
+            complain(&format!("warning: Ctrl-C will end selvedge without an answer: {error}\n"));
+        }
+        interrupt
+    }
+
+    fn came(&self) -> bool {
+        self.came.load(Ordering::Acquire)
+    }
 }
 
 fn supported(architecture: &str, system: &str) -> bool {
@@ -187,8 +305,8 @@ fn cache(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 }
 
 /// Cargo's environment, with the flags that the user's environment asks for kept.
-fn environment(runtime: &Path, sysroot: &Path, reports: &Path, settings: &Settings) -> Vec<(String, String)> {
-    let mut environment = cargo_environment(runtime, Some(sysroot), reports);
+fn environment(tools: &Tools, reports: &Path, settings: &Settings) -> Vec<(String, String)> {
+    let mut environment = cargo_environment(&tools.runtime, Some(&tools.sysroot), reports);
     for (name, value) in &mut environment {
         if let Some(kind) = name.strip_prefix("CARGO_ENCODED_") {
             *value = with_flags(value, std::env::var(&name).ok(), std::env::var(kind).ok());
@@ -220,35 +338,29 @@ fn with_flags(ours: &str, encoded: Option<String>, plain: Option<String>) -> Str
     }
 }
 
-/// A directory for reports, which goes away.
-struct Reports(PathBuf);
-
-impl Reports {
-    fn new() -> Result<Self, Trouble> {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |now| now.as_nanos());
-        let directory = std::env::temp_dir().join(format!("selvedge-reports-{}-{now}", std::process::id()));
-        let directory = std::path::absolute(&directory).unwrap_or(directory);
-        std::fs::create_dir(&directory).map_err(|error| Trouble::Reports(directory.clone(), error))?;
-        Ok(Reports(directory))
-    }
-}
-
-impl Drop for Reports {
-    fn drop(&mut self) {
-        // What is left behind in a directory for temporary files harms nobody.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// How cargo is called.
 struct Cargo {
     environment: Vec<(String, String)>,
     manifest_path: Option<PathBuf>,
     arguments: Vec<OsString>,
     harness: Vec<OsString>,
+    quiet: bool,
+    interrupt: Interrupt,
 }
 
 impl Cargo {
+    /// What a finding needs to build its program again.
+    fn build(&self) -> CargoBuild {
+        CargoBuild {
+            directory: std::env::current_dir().unwrap_or_default(),
+            manifest_path: self.manifest_path.clone(),
+            cargo: self.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            executable: PathBuf::new(),
+            ran_in: PathBuf::new(),
+            function: None,
+        }
+    }
+
     /// Runs `cargo test`, with more flags before those of the user.
     fn test(&self, more: &[&str]) -> Result<ExitStatus, Trouble> {
         // Cargo says which one it is to those that it runs.
@@ -261,7 +373,18 @@ impl Cargo {
         let missing = |word: &&OsString| !more.iter().any(|flag| *flag == word.as_os_str());
         command.args(self.arguments.iter().filter(missing)).args(&self.harness);
         command.envs(self.environment.iter().map(|(name, value)| (name, value))).env_remove(REPORT_VARIABLE);
-        command.status().map_err(|error| Trouble::Cargo(cargo, error))
+        // In a group of its own: Ctrl-C is answered here, and asks the search to stop. Standard input would stop it.
+        command.process_group(0).stdin(Stdio::null());
+        if self.quiet {
+            use std::os::fd::AsFd;
+            let stderr = std::io::stderr().as_fd().try_clone_to_owned();
+            command.stdout(stderr.map_or_else(|_| Stdio::null(), Stdio::from));
+        }
+        let mut child = command.spawn().map_err(|error| Trouble::Cargo(cargo.clone(), error))?;
+        self.interrupt.group.store(child.id(), Ordering::Release);
+        let status = child.wait().map_err(|error| Trouble::Cargo(cargo, error));
+        self.interrupt.group.store(0, Ordering::Release);
+        status
     }
 }
 

@@ -1,0 +1,84 @@
+//! Finding files: a finding, and how the program was built that it was found in.
+//!
+//! Invariant: a file is read whole or refused; what it says of the build is enough to build the program again, or to see that
+//! it is another one now.
+
+use std::path::{Path, PathBuf};
+
+use selvedge_driver::{self as driver, Finding};
+use serde::{Deserialize, Serialize};
+
+use crate::program::{Recipe, hash};
+use crate::report::json;
+use crate::report::text::clean;
+use crate::trouble::Trouble;
+
+/// How the program of a finding was built.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Build {
+    /// By a C compiler.
+    C(Recipe),
+    /// By cargo.
+    Cargo(CargoBuild),
+}
+
+/// How cargo built a test program, and which test of it it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CargoBuild {
+    /// Where cargo ran.
+    pub directory: PathBuf,
+    /// The project, when it was named.
+    pub manifest_path: Option<PathBuf>,
+    /// Arguments of `cargo test`.
+    pub cargo: Vec<String>,
+    /// The test program.
+    pub executable: PathBuf,
+    /// Where it ran.
+    pub ran_in: PathBuf,
+    /// The test function, when it is known.
+    pub function: Option<String>,
+}
+
+/// A finding file as written.
+#[derive(Serialize)]
+struct FindingFile<'a> {
+    #[serde(flatten)]
+    finding: &'a Finding,
+    build: &'a Build,
+}
+
+/// The part of a finding file that only the command line knows.
+#[derive(Deserialize)]
+struct BuildPart {
+    build: Build,
+}
+
+/// Writes a finding with what is needed to build its program again, and answers the path.
+pub fn write(finding: &Finding, build: &Build, directory: &Path) -> Result<String, Trouble> {
+    let identity = format!("{} {}", finding.program, finding.schedule);
+    let plain: String = finding.test.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).take(100).collect();
+    let name = format!("{plain}-{}-{:08x}.json", finding.kind, hash(identity.as_bytes()) >> 32);
+    let path = directory.join(name);
+    let shown = path.display().to_string();
+    let document = json::write(&FindingFile { finding, build }) + "\n";
+    let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, document));
+    written.map_err(|error| Trouble::new(&shown, format!("cannot write the finding: {error}")))?;
+    Ok(shown)
+}
+
+/// Reads a finding that this version can replay.
+pub fn read(path: &Path) -> Result<(Finding, Build), Trouble> {
+    let name = path.display().to_string();
+    let text = std::fs::read(path).map_err(|error| Trouble::io(&name, &error))?;
+    let text = String::from_utf8(text).map_err(|_| Trouble::new(&name, "expected a finding: this is not text"))?;
+    let finding = Finding::from_json(&text).map_err(|error| Trouble::new(&name, error))?;
+    if finding.tool != json::VERSION {
+        let reason = format!("the finding was made by selvedge {}, this is {}", clean(&finding.tool), json::VERSION);
+        return Err(Trouble::new(&name, reason).advise("run the test again with this version"));
+    }
+    driver::schedule_from_text(&finding.schedule).map_err(|error| Trouble::new(&name, error))?;
+    let part: BuildPart = serde_json::from_str(&text)
+        .map_err(|error| Trouble::new(&name, format!("the finding does not say how its program was built: {error}")))?;
+    Ok((finding, part.build))
+}

@@ -1,0 +1,125 @@
+//! Reports as pages: one file, no network, light and dark, for a browser or for paper.
+//!
+//! Invariant: nothing that came from a file is ever part of the markup or of a script. Data stands in a block of JSON in
+//! which every `<` is escaped, and scripts hand it to the page as text only; what the markup itself needs goes
+//! through [`escape`].
+
+mod history;
+
+use std::fmt::Write;
+
+use super::text::strip;
+
+/// The verdict at the head of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Badge {
+    /// It holds.
+    Pass,
+    /// It does not.
+    Fail,
+    /// A limit was reached.
+    Unknown,
+}
+
+impl Badge {
+    fn class(self) -> &'static str {
+        match self {
+            Badge::Pass => "pass",
+            Badge::Fail => "fail",
+            Badge::Unknown => "unknown",
+        }
+    }
+}
+
+/// A page to be made.
+pub struct Page<'a> {
+    /// The verdict.
+    pub badge: Badge,
+    /// What was examined.
+    pub title: &'a str,
+    /// The verdict in words, and why.
+    pub reasons: &'a [String],
+    /// The markup of the view: ours, with nothing from a file in it.
+    pub view: &'static str,
+    /// The script of the view.
+    pub script: &'static str,
+    /// What the script shows, as JSON.
+    pub data: &'a str,
+    /// The same report as text, as a terminal shows it.
+    pub text: &'a str,
+}
+
+impl Page<'_> {
+    /// The whole page.
+    pub fn render(&self) -> String {
+        let (title, class) = (escape(self.title), self.badge.class());
+        let mut reasons = String::new();
+        for reason in self.reasons {
+            let _ = writeln!(reasons, "<p class=\"reason\">{}</p>", escape(reason));
+        }
+        format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+             script-src 'unsafe-inline'; img-src data:\">\n\
+             <title>{badge}: {title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<header>\n\
+             <h1><span class=\"verdict {class}\">{badge}</span>{title}</h1>\n{reasons}</header>\n{view}\
+             <details><summary>The report as text</summary>\n<pre>{text}</pre>\n</details>\n</main>\n\
+             <footer>selvedge {version}</footer>\n\
+             <script type=\"application/json\" id=\"data\">{data}</script>\n<script>\n{script}</script>\n</body>\n</html>\n",
+            badge = class.to_uppercase(),
+            style = include_str!("page.css"),
+            view = self.view,
+            text = escape(&strip(self.text)),
+            version = env!("CARGO_PKG_VERSION"),
+            data = embed(self.data),
+            script = self.script,
+        )
+    }
+}
+
+/// Text as markup that shows it.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+/// JSON that can stand inside a script element: nothing in it ends the element or opens a comment.
+fn embed(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_from_outside_becomes_markup() {
+        let hostile = "</script><script>alert(1)</script><!--\"'&";
+        let data = serde_json::to_string(hostile).unwrap();
+        let page = Page {
+            badge: Badge::Fail,
+            title: hostile,
+            reasons: &[hostile.to_owned()],
+            view: "",
+            script: "",
+            data: &data,
+            text: hostile,
+        }
+        .render();
+        assert!(!page.contains("alert(1)</script>"), "{page}");
+        assert!(!page.contains("<!--"), "{page}");
+        let embedded = page.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
+        assert_eq!(serde_json::from_str::<String>(embedded).unwrap(), hostile);
+    }
+}

@@ -1,0 +1,151 @@
+//! The flags that say how schedules are searched, of `selvedge test` and `cargo selvedge test` alike, and the settings that they stand for.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use selvedge_driver::{Reuse, Search, Settings};
+
+use crate::quantity;
+
+/// How many runs `random` and `pct` make when nothing is said: they have no end of their own.
+const RUNS_SAMPLED: u64 = 10_000;
+
+/// The flags as typed.
+#[derive(Args)]
+pub struct SearchFlags {
+    /// How schedules are searched
+    #[arg(long, value_name = "NAME", default_value = "portfolio")]
+    strategy: StrategyName,
+
+    /// The largest number of preemptions for bounded and portfolio
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    preemptions: u32,
+
+    /// The depth of the bugs that pct looks for
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    depth: u32,
+
+    /// Stop a test after so many runs; 10000 for random and pct if not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    runs: Option<u64>,
+
+    /// The seed of random and pct
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+
+    /// Worker processes; as many as there are processors if not given. The
+    /// result does not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    jobs: Option<u32>,
+
+    /// A run with more steps is a livelock
+    // All steps of a run are kept until it ends: there must be an end that fits into memory.
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    steps_max: u64,
+
+    /// Which freed memory malloc hands out again
+    #[arg(long, value_name = "NAME", default_value = "fifo")]
+    reuse: ReuseName,
+
+    /// Explore each turn of a loop that only tries again, such as a failed
+    /// compare-and-swap
+    #[arg(long)]
+    no_retries: bool,
+
+    /// Time for each test, such as 500ms, 60s or 5m; none for no limit
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = quantity::time)]
+    time_max: TimeMax,
+
+    /// Where findings are written
+    #[arg(long, value_name = "DIR", default_value = "selvedge-findings")]
+    findings: PathBuf,
+
+    /// Print one JSON document on standard output, and the report on standard error
+    #[arg(long)]
+    json: bool,
+}
+
+// The alias keeps clap from reading `Option` as "the flag may be missing".
+type TimeMax = Option<Duration>;
+
+/// The strategies as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum StrategyName {
+    /// Bounded first, then dpor in the time that is left
+    Portfolio,
+    /// Every schedule with 0, 1, ... preemptions, up to --preemptions
+    Bounded,
+    /// One schedule of each class of equivalent ones
+    Dpor,
+    /// Every schedule
+    Dfs,
+    /// Schedules drawn at random
+    Random,
+    /// Random priorities
+    Pct,
+}
+
+/// The ways to reuse memory as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ReuseName {
+    /// What was freed first
+    Fifo,
+    /// What was freed last
+    Lifo,
+    /// Both, as a choice of the search
+    Branch,
+    /// Nothing
+    Quarantine,
+}
+
+/// The flags as resolved.
+pub struct Asked {
+    /// What the runtime is asked to do, with each test.
+    pub search: Settings,
+    /// How many processes may work.
+    pub jobs: u32,
+    /// Time for each test.
+    pub time_max: Option<Duration>,
+    /// Where findings are written.
+    pub findings: PathBuf,
+    /// Whether a document is printed.
+    pub json: bool,
+}
+
+impl SearchFlags {
+    /// Resolves the flags.
+    pub fn resolve(self) -> Asked {
+        let search = match self.strategy {
+            StrategyName::Portfolio => Search::Portfolio,
+            StrategyName::Bounded => Search::Bounded,
+            StrategyName::Dpor => Search::Dpor,
+            StrategyName::Dfs => Search::Dfs,
+            StrategyName::Random => Search::Random,
+            StrategyName::Pct => Search::Pct,
+        };
+        let reuse = match self.reuse {
+            ReuseName::Fifo => Reuse::Fifo,
+            ReuseName::Lifo => Reuse::Lifo,
+            ReuseName::Branch => Reuse::Branch,
+            ReuseName::Quarantine => Reuse::Quarantine,
+        };
+        let sampled = matches!(search, Search::Random | Search::Pct);
+        let processors = || std::thread::available_parallelism().map_or(1, |count| count.get() as u32).min(256);
+        let jobs = self.jobs.unwrap_or_else(processors);
+        let search = Settings {
+            search,
+            preemptions: self.preemptions,
+            depth: self.depth,
+            runs_max: self.runs.unwrap_or(if sampled { RUNS_SAMPLED } else { u64::MAX }),
+            seed: self.seed,
+            steps_max: self.steps_max,
+            time_max: self.time_max.map(|time| time.as_secs_f64()),
+            reuse,
+            retries: !self.no_retries,
+            jobs,
+            ..Settings::default()
+        };
+        Asked { search, jobs, time_max: self.time_max, findings: self.findings, json: self.json }
+    }
+}

@@ -1,0 +1,102 @@
+//! Kernels of the built-in objects: those whose serial executions are a context-free language once the values are known.
+//!
+//! Invariant: each has exactly the serial executions of the object of that name in [`crate::object`].
+
+use std::fmt::Write;
+
+use crate::Value;
+
+/// A mutex without owner: acquired and released by turns.
+pub const MUTEX: &str = include_str!("../../../../../examples/kernels/mutex.grammar");
+/// A readers-writer lock for any number of readers.
+pub const RWLOCK: &str = include_str!("../../../../../examples/kernels/rwlock.grammar");
+/// A number from 0 up that cannot be decremented at 0.
+pub const COUNTER: &str = include_str!("../../../../../examples/kernels/counter.grammar");
+
+/// The most permits and values that a grammar is made for.
+pub const MOST: u64 = 12;
+
+/// A semaphore with that many permits at first, to which more may be given back than were taken.
+pub fn semaphore(permits: u64) -> String {
+    let mut text = "// A semaphore; more may be given back than was taken.\nnames acquire: wait, down, p\n\
+                    names release: signal, post, up, v\nnames try_acquire: try_wait, try_down\n\
+                    Take = \"acquire\" | \"try_acquire -> true\"\n"
+        .to_owned();
+    let start = format!("Left{permits}");
+    // The first rule is the start.
+    let mut rules = vec![format!("{start} = {}", left(permits))];
+    rules.extend((0..permits).rev().map(|left_over| format!("Left{left_over} = {}", left(left_over))));
+    rules.push("More = nothing | \"release\" More Take More".to_owned());
+    let head = rules.remove(0);
+    text = format!("{head}\n{}\n{}", rules.join("\n"), text);
+    text
+}
+
+/// What may happen with that many permits left of those that were there at first, and none given back beyond them.
+fn left(permits: u64) -> String {
+    match permits {
+        0 => "nothing | \"release\" More Take Left0 | \"try_acquire -> false\" Left0".to_owned(),
+        _ => format!("nothing | \"release\" More Take Left{permits} | Take Left{}", permits - 1),
+    }
+}
+
+/// A semaphore with that many permits that never has more: giving back beyond them is not possible.
+pub fn bounded_semaphore(permits: u64) -> String {
+    let mut text = String::new();
+    for left in (0..=permits).rev() {
+        let _ = write!(text, "Left{left} = nothing");
+        if left > 0 {
+            let after = left - 1;
+            let _ = write!(text, " | \"acquire\" Left{after} | \"try_acquire -> true\" Left{after}");
+        } else {
+            text.push_str(" | \"try_acquire -> false\" Left0");
+        }
+        if left < permits {
+            let _ = write!(text, " | \"release\" Left{}", left + 1);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// One element of a set.
+pub fn set(element: &Value) -> String {
+    let element = written(element);
+    let op = |method: &str, answer: &str| format!("\"{method}({element}){answer}\"");
+    let (add, added, not_added) = (op("add", ""), op("add", " -> true"), op("add", " -> false"));
+    let (remove, removed, not_removed) = (op("remove", ""), op("remove", " -> true"), op("remove", " -> false"));
+    let (seen, not_seen) = (op("contains", " -> true"), op("contains", " -> false"));
+    format!(
+        "Out = nothing | {added} In | {add} In | {not_removed} Out | {remove} Out | {not_seen} Out\n\
+         In = nothing | {removed} Out | {remove} Out | {not_added} In | {add} In | {seen} In\n"
+    )
+}
+
+/// A register that is written and read with these values, of which the first is there at first.
+pub fn register(values: &[Value]) -> String {
+    let mut text = String::new();
+    for (i, value) in values.iter().enumerate() {
+        let value = written(value);
+        let _ = write!(text, "Holds{i} = nothing | \"read -> {value}\" Holds{i}");
+        // Nobody writes nil.
+        for (j, other) in values.iter().enumerate().filter(|(_, other)| !other.is_nil()) {
+            let _ = write!(text, " | \"write({})\" Holds{j}", written(other));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// A stack of these values.
+pub fn stack(values: &[Value]) -> String {
+    let elements = |after: &str| -> String {
+        let one = |value: &Value| format!(" | \"push({0})\" Above \"pop -> {0}\" {after}", written(value));
+        values.iter().map(one).collect()
+    };
+    format!("Bottom = nothing | \"pop\" Bottom{}\nAbove = nothing{}\n", elements("Bottom"), elements("Above"))
+}
+
+/// A value inside a quoted label. Quotes cannot stand there: values are numbered before they come here.
+fn written(value: &Value) -> String {
+    value.to_string()
+}

@@ -1,0 +1,191 @@
+//! Objects of the text: a sequential object with its operations, and how events of a process are read as calls and returns.
+//!
+//! `operation enq(v:{1..2}) { ... }` of an object with two threads speaks of the events `enq_inv.t.v` and `enq_res.t.r`: a
+//! call by thread t with v, and its return with r. A value that is left out is 0.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::eval::{Reading, Words};
+use super::labels::{FALSE, NameId, TRUE};
+use super::program::{ExId, Program};
+use super::system::{State, System};
+use crate::object::{Implementation, ObjectEvent, SequentialObject, Value};
+use crate::system::{Action, Fault, Label, TransitionSystem};
+
+/// One way an operation may go; an operation that is written several times may go several ways.
+pub(crate) struct Way {
+    pub method: usize,
+    pub guard: Option<ExId>,
+    pub block: u32,
+}
+
+pub(crate) struct Method {
+    pub name: String,
+    /// The arguments it is called with.
+    pub values: Vec<i32>,
+    /// Whether a result of 0 says that nothing was found.
+    pub may_find_nothing: bool,
+    pub call: NameId,
+    pub answer: NameId,
+}
+
+/// An object of the text.
+pub(crate) struct Object {
+    pub name: String,
+    pub threads: u32,
+    pub program: Program,
+    pub ways: Vec<Way>,
+    pub methods: Vec<Method>,
+}
+
+/// The object while it is compared with: what went wrong in its operations is kept here.
+pub(crate) struct Running<'a> {
+    pub object: &'a Object,
+    pub fault: Mutex<Option<Fault>>,
+}
+
+impl Running<'_> {
+    fn complain(&self, fault: Fault) {
+        let mut kept = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.get_or_insert(fault);
+    }
+}
+
+impl SequentialObject for Running<'_> {
+    type State = Vec<i32>;
+
+    fn initial(&self) -> Vec<i32> {
+        self.object.program.data.clone()
+    }
+
+    fn apply(&self, state: &Vec<i32>, method: u32, argument: Value, out: &mut Vec<(Value, Vec<i32>)>) {
+        let program = &self.object.program;
+        for way in self.object.ways.iter().filter(|way| way.method == method as usize) {
+            let env = [argument];
+            let from = Reading { data: state, env: &env, bound: &[] };
+            let enabled = way.guard.map_or(Ok(true), |guard| program.holds(guard, &from));
+            let result = enabled.and_then(|enabled| {
+                if !enabled {
+                    return Ok(None);
+                }
+                let (mut data, mut bound) = (Words::from_slice(state), Words::new());
+                let result = program.run(&program.blocks[way.block as usize], &mut data, &env, &mut bound)?;
+                Ok(Some((result.unwrap_or(0), data.to_vec())))
+            });
+            match result {
+                Ok(None) => {}
+                Ok(Some(step)) if out.contains(&step) => {}
+                Ok(Some(step)) => out.push(step),
+                Err(fault) => self.complain(*fault),
+            }
+        }
+    }
+
+    fn calls(&self) -> Vec<(u32, Value)> {
+        let methods = self.object.methods.iter().enumerate();
+        methods.flat_map(|(at, method)| method.values.iter().map(move |&value| (at as u32, value))).collect()
+    }
+
+    fn method_name(&self, method: u32) -> String {
+        self.object.methods[method as usize].name.clone()
+    }
+}
+
+/// A process whose events are read as calls and returns of an object.
+pub(crate) struct Calls<'a> {
+    pub system: System,
+    pub object: &'a Object,
+    pub misuse: Arc<Mutex<Option<Fault>>>,
+}
+
+impl Calls<'_> {
+    fn complain(&self, label: Label, message: &str) {
+        let message = format!("event {}: {message}", self.system.label_name(label));
+        let mut kept = self.misuse.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.get_or_insert(Fault { message, place: None });
+    }
+}
+
+impl TransitionSystem for Calls<'_> {
+    type State = State;
+
+    fn initial(&self, out: &mut Vec<State>) -> Result<(), Fault> {
+        self.system.initial(out)
+    }
+
+    fn successors(&self, state: &State, out: &mut Vec<(Action, State)>) -> Result<(), Fault> {
+        let first = out.len();
+        self.system.successors(state, out)?;
+        for (action, _) in &out[first..] {
+            if action.label > Label::TICK {
+                self.event(action.label);
+            }
+        }
+        match self.misuse.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+            Some(fault) => Err(fault),
+            None => Ok(()),
+        }
+    }
+
+    fn pack(&self, state: &State, bytes: &mut Vec<u8>) {
+        self.system.pack(state, bytes);
+    }
+
+    fn unpack(&self, bytes: &[u8]) -> State {
+        self.system.unpack(bytes)
+    }
+
+    fn label_name(&self, label: Label) -> String {
+        self.system.label_name(label)
+    }
+
+    fn actor_name(&self, actor: u32) -> String {
+        self.system.actor_name(actor)
+    }
+
+    fn describe(&self, state: &State) -> Option<String> {
+        self.system.describe(state)
+    }
+
+    fn terminated(&self, state: &State) -> bool {
+        self.system.terminated(state)
+    }
+}
+
+impl Implementation for Calls<'_> {
+    fn threads(&self) -> u32 {
+        self.object.threads
+    }
+
+    fn event(&self, label: Label) -> Option<ObjectEvent> {
+        let (name, values) = self.system.program.labels.key(label)?;
+        let method = self.object.methods.iter().position(|method| method.call == name || method.answer == name)?;
+        let plain = |value: i32| match value {
+            FALSE => 0,
+            TRUE => 1,
+            value => value,
+        };
+        let (thread, value) = match values.as_slice() {
+            [thread] => (*thread, 0),
+            [thread, value] => (*thread, plain(*value)),
+            _ => {
+                self.complain(label, "a thread and at most one value are expected");
+                return None;
+            }
+        };
+        if thread < 0 || thread as u32 >= self.object.threads {
+            let last = i64::from(self.object.threads) - 1;
+            self.complain(label, &format!("threads of {} are 0 to {last}", self.object.name));
+            return None;
+        }
+        let thread = thread as u32;
+        if self.object.methods[method].answer == name {
+            return Some(ObjectEvent::Return { thread, result: value });
+        }
+        if !self.object.methods[method].values.contains(&value) {
+            let name = &self.object.methods[method].name;
+            self.complain(label, &format!("{name} of {} is not called with {value}", self.object.name));
+        }
+        Some(ObjectEvent::Call { thread, method: method as u32, argument: value })
+    }
+}

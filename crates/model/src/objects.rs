@@ -1,0 +1,191 @@
+//! Sequential objects to hold implementations to: FIFO queue, stack, priority queue, register, and the queue of Quasi-PAT section 4 that was
+//! relaxed by hand.
+//!
+//! Values are 1 to 255; 0 means *nothing there* as a result of a removal. An insertion answers `OK`, or `FULL`.
+
+use crate::object::{SequentialObject, Value};
+
+/// Method: put a value in.
+pub const PUT: u32 = 0;
+/// Method: take a value out.
+pub const TAKE: u32 = 1;
+/// Result of an insertion that succeeded.
+pub const OK: Value = 1;
+/// Result of an insertion into something full.
+pub const FULL: Value = 0;
+/// Result of a removal from something empty.
+pub const NOTHING: Value = 0;
+
+/// Which element a removal takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The oldest.
+    Fifo,
+    /// The youngest.
+    Lifo,
+    /// The largest.
+    Priority,
+    /// Any of the current cluster: elements are grouped in clusters of so many places by their order of insertion, and the next
+    /// cluster's turn comes when as many were taken as it has places. Quasi-PAT section 4, relaxed by hand.
+    Cluster(u8),
+}
+
+/// When an insertion answers `FULL`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// Never.
+    Unlimited,
+    /// Exactly when so many elements are inside.
+    Exactly(u8),
+    /// Whenever it likes, if at least so many elements are inside. For implementations that waste places.
+    AtLeast(u8),
+}
+
+/// A collection of values.
+#[derive(Clone, Debug)]
+pub struct Collection {
+    /// Which element a removal takes.
+    pub order: Order,
+    /// When it is full.
+    pub room: Room,
+    /// The values that can be put in, when they are limited; data without limit otherwise.
+    pub domain: Option<Vec<Value>>,
+}
+
+/// The elements from oldest to youngest, after the number taken from the current cluster.
+type Elements = Vec<u8>;
+
+impl Collection {
+    /// A collection of data without limit.
+    pub fn new(order: Order, room: Room) -> Self {
+        Collection { order, room, domain: None }
+    }
+
+    fn put(&self, state: &Elements, value: Value, out: &mut Vec<(Value, Elements)>) {
+        let inside = state.len() - 1;
+        let (may, must) = match self.room {
+            Room::Unlimited => (false, false),
+            Room::Exactly(places) => (inside >= places as usize, inside >= places as usize),
+            Room::AtLeast(places) => (inside >= places as usize, false),
+        };
+        if !must {
+            let mut next = state.clone();
+            next.push(value as u8);
+            if self.order == Order::Priority {
+                next[1..].sort_unstable();
+            }
+            out.push((OK, next));
+        }
+        if may {
+            out.push((FULL, state.clone()));
+        }
+    }
+
+    fn take(&self, state: &Elements, out: &mut Vec<(Value, Elements)>) {
+        let inside = state.len() - 1;
+        if inside == 0 {
+            out.push((NOTHING, state.clone()));
+            return;
+        }
+        let choices = match self.order {
+            Order::Fifo => 1..2,
+            Order::Lifo | Order::Priority => inside..inside + 1,
+            Order::Cluster(places) => 1..1 + inside.min((places - state[0]) as usize),
+        };
+        for at in choices {
+            let mut next = state.clone();
+            let value = next.remove(at);
+            if let Order::Cluster(places) = self.order {
+                next[0] = (next[0] + 1) % places;
+            }
+            out.push((Value::from(value), next));
+        }
+    }
+}
+
+impl SequentialObject for Collection {
+    type State = Elements;
+
+    fn initial(&self) -> Elements {
+        vec![0]
+    }
+
+    fn apply(&self, state: &Elements, method: u32, argument: Value, out: &mut Vec<(Value, Elements)>) {
+        match method {
+            PUT => self.put(state, argument, out),
+            _ => self.take(state, out),
+        }
+    }
+
+    fn calls(&self) -> Vec<(u32, Value)> {
+        let puts = self.domain.iter().flatten().map(|&value| (PUT, value));
+        puts.chain([(TAKE, 0)]).collect()
+    }
+
+    fn argument_is_data(&self, method: u32) -> bool {
+        method == PUT && self.order != Order::Priority
+    }
+
+    fn result_is_data(&self, method: u32, result: Value) -> bool {
+        method == TAKE && result != NOTHING && self.order != Order::Priority
+    }
+
+    fn values(&self, state: &Elements, visit: &mut dyn FnMut(Value)) {
+        if self.order != Order::Priority {
+            state[1..].iter().for_each(|&value| visit(Value::from(value)));
+        }
+    }
+
+    fn rename(&self, state: &mut Elements, name: &dyn Fn(Value) -> Value) {
+        if self.order != Order::Priority {
+            state[1..].iter_mut().for_each(|value| *value = name(Value::from(*value)) as u8);
+        }
+    }
+
+    fn method_name(&self, method: u32) -> String {
+        match (self.order, method) {
+            (Order::Lifo, PUT) => "push",
+            (Order::Lifo, _) => "pop",
+            (Order::Priority, PUT) => "insert",
+            (Order::Priority, _) => "take",
+            (_, PUT) => "enq",
+            _ => "deq",
+        }
+        .to_string()
+    }
+}
+
+/// One cell that is written and read; it begins with 0.
+#[derive(Clone, Debug)]
+pub struct Register {
+    /// The values that can be written.
+    pub domain: Vec<Value>,
+}
+
+/// Method: write a value.
+pub const WRITE: u32 = 0;
+/// Method: read the value.
+pub const READ: u32 = 1;
+
+impl SequentialObject for Register {
+    type State = Value;
+
+    fn initial(&self) -> Value {
+        0
+    }
+
+    fn apply(&self, state: &Value, method: u32, argument: Value, out: &mut Vec<(Value, Value)>) {
+        match method {
+            WRITE => out.push((OK, argument)),
+            _ => out.push((*state, *state)),
+        }
+    }
+
+    fn calls(&self) -> Vec<(u32, Value)> {
+        self.domain.iter().map(|&value| (WRITE, value)).chain([(READ, 0)]).collect()
+    }
+
+    fn method_name(&self, method: u32) -> String {
+        (if method == WRITE { "write" } else { "read" }).to_string()
+    }
+}

@@ -1,0 +1,351 @@
+//! Pairs of an implementation state and a set of specification states, as the search sees them.
+//!
+//! Invariant: with renaming on, the data values of a pair are 1, 2, 3, ... in the order in which the implementation state shows them,
+//! then those that only the set has; with thread symmetry on, threads stand in an order of what they are doing. Both are
+//! applied to the two halves alike, so a pair stands for all its renamings.
+
+use super::sets::{EMPTY, Sets};
+use crate::limits::Reductions;
+use crate::object::{Implementation, ObjectEvent, SequentialObject, Value};
+use crate::search::{Space, Steps};
+use crate::store::Map;
+use crate::system::{Action, Fault, Label};
+
+/// Exchanges of threads are tried only up to so many.
+const EXCHANGES_MAX: usize = 24;
+
+pub(crate) struct Pairs<'a, I: Implementation, T: SequentialObject> {
+    pub(crate) implementation: &'a I,
+    pub(crate) sets: Sets<'a, T>,
+    pub(crate) reductions: Reductions,
+    renames: bool,
+    exchanges: bool,
+}
+
+/// The last step is one that the specification does not allow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wrong;
+
+pub(crate) struct Scratch<S> {
+    initial: Vec<S>,
+    pub(crate) next: Vec<(Action, S)>,
+    alone: Vec<u32>,
+    moves: Map<(u32, ObjectEvent), u32>,
+    renamed: Map<u32, Vec<Renamed>>,
+    values: Vec<Value>,
+    pub(crate) canonical: Canonical<S>,
+}
+
+struct Renamed {
+    order: Box<[Value]>,
+    threads: Box<[u32]>,
+    set: u32,
+}
+
+/// A pair in the names of its representative, and how those came about.
+pub(crate) struct Canonical<S> {
+    pub(crate) state: Option<S>,
+    pub(crate) bytes: Vec<u8>,
+    /// Value `order[i]` is now i + 1.
+    pub(crate) order: Vec<Value>,
+    /// Thread `threads[i]` is now i.
+    pub(crate) threads: Vec<u32>,
+}
+
+impl<S> Default for Canonical<S> {
+    fn default() -> Self {
+        Canonical { state: None, bytes: Vec::new(), order: Vec::new(), threads: Vec::new() }
+    }
+}
+
+impl<'a, I: Implementation, T: SequentialObject> Pairs<'a, I, T> {
+    pub(crate) fn new(implementation: &'a I, sets: Sets<'a, T>, reductions: Reductions) -> Self {
+        let renames = reductions.renaming && implementation.renames();
+        let exchanges = reductions.threads && implementation.threads_alike();
+        Pairs { implementation, sets, reductions, renames, exchanges }
+    }
+
+    pub(crate) fn renames(&self) -> bool {
+        self.renames
+    }
+
+    pub(crate) fn exchanges(&self) -> bool {
+        self.exchanges
+    }
+
+    /// The steps out of a pair in its own names. What is offered to calls is a value that neither half holds.
+    pub(crate) fn raw_steps(&self, scratch: &mut Scratch<I::State>, state: &[u8], set: u32) -> Result<I::State, Fault> {
+        let mut unpacked = self.implementation.unpack(state);
+        if self.implementation.takes_offers() {
+            let fresh = self.fresh(&unpacked, set, &mut scratch.values);
+            self.implementation.offer(&mut unpacked, fresh);
+        }
+        scratch.next.clear();
+        self.implementation.successors(&unpacked, &mut scratch.next)?;
+        Ok(unpacked)
+    }
+
+    pub(crate) fn fresh(&self, state: &I::State, set: u32, values: &mut Vec<Value>) -> Value {
+        values.clear();
+        self.implementation.values(state, &mut |value| values.push(value));
+        self.sets.with_values(set, |more| (1..).find(|value| !values.contains(value) && !more.contains(value)))
+            .unwrap_or(Value::MAX)
+    }
+
+    /// The set after a step, in the names of the node it leaves.
+    pub(crate) fn set_after(
+        &self,
+        moves: &mut Map<(u32, ObjectEvent), u32>,
+        set: u32,
+        label: Label,
+    ) -> Result<u32, Fault> {
+        if label == Label::TAU {
+            return Ok(set);
+        }
+        let Some(event) = self.implementation.event(label) else { return Ok(set) };
+        if let Some(&known) = moves.get(&(set, event)) {
+            return Ok(known);
+        }
+        if let ObjectEvent::Call { thread, .. } = event {
+            if !self.sets.is_idle(set, thread) {
+                let message = format!("thread {thread} calls before its last call has returned");
+                return Err(Fault { message, place: None });
+            }
+        }
+        let after = self.sets.after(set, event);
+        moves.insert((set, event), after);
+        Ok(after)
+    }
+
+    /// Finds the representative of a state; the set follows by `set_renamed`.
+    pub(crate) fn canonical(&self, state: &I::State, out: &mut Canonical<I::State>) {
+        let threads = self.implementation.threads();
+        out.threads.clear();
+        out.threads.extend(0..threads);
+        if !self.exchanges {
+            self.name(state, out);
+            return;
+        }
+        let mut keyed: Vec<(u64, u32)> =
+            (0..threads).map(|thread| (self.implementation.thread_key(state, thread), thread)).collect();
+        keyed.sort_unstable();
+        out.threads.clear();
+        out.threads.extend(keyed.iter().map(|&(_, thread)| thread));
+        self.name(state, out);
+        if keyed.windows(2).all(|pair| pair[0].0 != pair[1].0) {
+            return;
+        }
+        let mut other = Canonical::default();
+        for order in exchanges(&keyed).into_iter().skip(1) {
+            other.threads = order;
+            self.name(state, &mut other);
+            if other.bytes < out.bytes {
+                std::mem::swap(&mut other, out);
+            }
+        }
+    }
+
+    /// Renames values for the order of threads given, and packs.
+    fn name(&self, state: &I::State, out: &mut Canonical<I::State>) {
+        let system = self.implementation;
+        let mut next = state.clone();
+        if self.exchanges {
+            system.permute(&mut next, &out.threads);
+        }
+        out.order.clear();
+        if self.renames {
+            let order = &mut out.order;
+            system.values(&next, &mut |value| {
+                if !order.contains(&value) {
+                    order.push(value);
+                }
+            });
+            let order = &out.order;
+            if order.iter().enumerate().any(|(place, &value)| value != place as Value + 1) {
+                let name = |value: Value| {
+                    order.iter().position(|&known| known == value).map_or(value, |place| place as Value + 1)
+                };
+                system.rename(&mut next, &name);
+            }
+        }
+        out.bytes.clear();
+        system.pack(&next, &mut out.bytes);
+        out.state = Some(next);
+    }
+
+    /// The set in the names of a representative.
+    pub(crate) fn set_renamed(&self, scratch: &mut Scratch<I::State>, set: u32) -> u32 {
+        if set == EMPTY || !(self.renames || self.exchanges) {
+            return set;
+        }
+        let Canonical { order, threads, .. } = &scratch.canonical;
+        let known = scratch.renamed.entry(set).or_default();
+        if let Some(found) = known.iter().find(|known| *known.order == **order && *known.threads == **threads) {
+            return found.set;
+        }
+        let order: Box<[Value]> = order.as_slice().into();
+        let threads: Box<[u32]> = threads.as_slice().into();
+        let renamed = if self.renames {
+            self.sets.renamed(set, &order, &threads)
+        } else {
+            self.sets.exchanged(set, &threads)
+        };
+        known.push(Renamed { order, threads, set: renamed });
+        renamed
+    }
+
+    /// Where an actor stands after threads were exchanged.
+    pub(crate) fn actor_after(&self, actor: u32, threads: &[u32]) -> u32 {
+        if !self.exchanges {
+            return actor;
+        }
+        threads.iter().position(|&thread| thread == actor).map_or(actor, |place| place as u32)
+    }
+
+    /// Adds step number `at`; tells whether its target is larger than `state`.
+    fn push(
+        &self,
+        scratch: &mut Scratch<I::State>,
+        at: usize,
+        (state, set): (&[u8], u32),
+        out: &mut Steps<Wrong>,
+    ) -> Result<bool, Fault> {
+        let (action, next) = &scratch.next[at];
+        let action = *action;
+        let after = self.set_after(&mut scratch.moves, set, action.label)?;
+        let mut canonical = std::mem::take(&mut scratch.canonical);
+        self.canonical(next, &mut canonical);
+        scratch.canonical = canonical;
+        let after = self.set_renamed(scratch, after);
+        let canonical = &scratch.canonical;
+        let actor = self.actor_after(action.actor, &canonical.threads);
+        let step = out.push(action, actor, after, |bytes| bytes.extend_from_slice(&canonical.bytes));
+        if after == EMPTY {
+            out.wrong_step(step, Wrong);
+        }
+        Ok(canonical.bytes.as_slice() > state)
+    }
+
+    fn is_internal(&self, label: Label) -> bool {
+        label == Label::TAU || self.implementation.event(label).is_none()
+    }
+}
+
+/// Every order of threads in which equal keys are exchanged; only the first when they are too many.
+fn exchanges(keyed: &[(u64, u32)]) -> Vec<Vec<u32>> {
+    let mut orders: Vec<Vec<u32>> = vec![Vec::new()];
+    for group in keyed.chunk_by(|a, b| a.0 == b.0) {
+        let mut longer = Vec::new();
+        for arrangement in arrangements(group) {
+            longer.extend(orders.iter().map(|order| [order.as_slice(), &arrangement].concat()));
+        }
+        orders = longer;
+        if orders.len() > EXCHANGES_MAX {
+            return vec![keyed.iter().map(|&(_, thread)| thread).collect()];
+        }
+    }
+    orders
+}
+
+fn arrangements(group: &[(u64, u32)]) -> Vec<Vec<u32>> {
+    let mut all: Vec<Vec<u32>> = vec![Vec::new()];
+    for &(_, thread) in group {
+        if all.len() > EXCHANGES_MAX {
+            break;
+        }
+        let insert = |order: &Vec<u32>| {
+            let order = order.clone();
+            (0..=order.len()).rev().map(move |at| {
+                let mut longer = order.clone();
+                longer.insert(at, thread);
+                longer
+            })
+        };
+        all = all.iter().flat_map(insert).collect();
+    }
+    all
+}
+
+impl<I: Implementation, T: SequentialObject> Space for Pairs<'_, I, T> {
+    type Scratch = Scratch<I::State>;
+    type Reason = Wrong;
+    const TAGGED: bool = true;
+
+    fn scratch(&self) -> Self::Scratch {
+        Scratch {
+            initial: Vec::new(),
+            next: Vec::new(),
+            alone: Vec::new(),
+            moves: Map::default(),
+            renamed: Map::default(),
+            values: Vec::new(),
+            canonical: Canonical::default(),
+        }
+    }
+
+    fn roots(&self, scratch: &mut Self::Scratch, out: &mut Steps<Wrong>) -> Result<(), Fault> {
+        scratch.initial.clear();
+        self.implementation.initial(&mut scratch.initial)?;
+        let begin = Action { label: Label::TAU, actor: 0 };
+        scratch.next.clear();
+        scratch.next.extend(scratch.initial.drain(..).map(|state| (begin, state)));
+        let set = self.sets.initial(self.implementation.threads());
+        for at in 0..scratch.next.len() {
+            self.push(scratch, at, (&[], set), out)?;
+        }
+        Ok(())
+    }
+
+    fn expand(
+        &self,
+        scratch: &mut Self::Scratch,
+        state: &[u8],
+        set: u32,
+        out: &mut Steps<Wrong>,
+    ) -> Result<(), Fault> {
+        let unpacked = self.raw_steps(scratch, state, set)?;
+        scratch.alone.clear();
+        if self.reductions.partial_order {
+            self.implementation.alone(&unpacked, &mut scratch.alone);
+        }
+        // One actor that is alone suffices when it gets anywhere; see `reduce`.
+        let alone = std::mem::take(&mut scratch.alone);
+        let mut goes_alone = false;
+        for &actor in &alone {
+            out.clear();
+            let (mut forward, mut internal) = (false, true);
+            for at in 0..scratch.next.len() {
+                let action = scratch.next[at].0;
+                if action.actor == actor {
+                    internal &= self.is_internal(action.label);
+                    forward |= self.push(scratch, at, (state, set), out)?;
+                }
+            }
+            if forward && internal {
+                goes_alone = true;
+                break;
+            }
+        }
+        scratch.alone = alone;
+        if goes_alone {
+            return Ok(());
+        }
+        out.clear();
+        for at in 0..scratch.next.len() {
+            self.push(scratch, at, (state, set), out)?;
+        }
+        Ok(())
+    }
+
+    fn covers(&self, small: u32, large: u32) -> bool {
+        if self.reductions.antichain { self.sets.covers(small, large) } else { small == large }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.sets.bytes()
+    }
+
+    fn limit(&self) -> Option<crate::Limit> {
+        self.sets.trouble().is_err().then_some(crate::Limit::States)
+    }
+}

@@ -1,0 +1,40 @@
+//! Stops where a replay fails, for whoever wants to look at it with a debugger.
+//!
+//! Invariant: the stop is on the stack of the thread that failed, inside of the call that failed; without being asked for it never happens.
+
+use crate::control::with;
+use crate::sys;
+
+/// The run has failed, or nobody can go on, and the thread that was last to run is still where it was.
+pub fn failed() {
+    if with(|control| control.settings.stop_at_failure) {
+        selvedge_failed();
+    }
+}
+
+/// Where a debugger stops. Its name is for those who look at the stack.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn selvedge_failed() {
+    // SAFETY: no arguments.
+    let process = unsafe { sys::call(libc::SYS_getpid, [0; 6]) };
+    if !is_traced() {
+        sys::complain(&format!(
+            "selvedge: stopped at the failing step, process {process}; attach a debugger: gdb -p {process}\n"
+        ));
+    }
+    while !is_traced() {
+        let pause = libc::timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+        // SAFETY: the kernel reads the pause.
+        unsafe { sys::call(libc::SYS_nanosleep, [&raw const pause as usize, 0, 0, 0, 0, 0]) };
+    }
+    // SAFETY: a trap; the debugger goes on after it.
+    unsafe { std::arch::asm!("int3") };
+}
+
+/// Whether a debugger is there.
+fn is_traced() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+    tracer.is_some_and(|tracer| tracer.trim() != "0")
+}

@@ -1,0 +1,412 @@
+//! Runs code of a thread one instruction at a time, without consequences: to the next call of the runtime, and back.
+//!
+//! The processor's trap flag stops the code after every instruction; the handler, on a stack of its own, decodes the next one and
+//! lets it run only if it writes nowhere but to the thread's own stack. Whatever leaves the code under test ends the excursion:
+//! a call of the runtime is where it wanted to go, anything else (libc, a system call, the clock) is a reason to give up.
+//! Invariant: when [`advance`] returns, memory is as it was, the thread's stack included.
+
+use std::ffi::{c_int, c_void};
+
+use iced_x86::{
+    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic,
+    OpAccess, Register,
+};
+
+use crate::memory::reset::{self, Modules};
+use crate::{switch, sys};
+
+use super::call::{Call, Function, function_at};
+
+/// An excursion that takes more instructions is given up.
+const INSTRUCTIONS_MAX: u32 = 3000;
+const TRAP_FLAG: i64 = 0x100;
+/// What leaf functions may use below the stack pointer.
+const RED_ZONE: u64 = 128;
+
+/// Everything that a thread is at a call of the runtime, besides memory that is not its stack.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct State {
+    /// The return address.
+    pub pc: u64,
+    /// The stack pointer at the entry of the function called.
+    pub sp: u64,
+    /// `rbx`, `rbp`, `r12` to `r15`.
+    pub registers: [u64; 6],
+    /// The stack from there up.
+    pub stack: Vec<u8>,
+}
+
+impl State {
+    /// Takes the place of what was there. False when the stack is not as expected.
+    pub fn capture(&mut self, pc: u64, (sp, registers): (u64, [u64; 6]), top: u64) -> bool {
+        const STACK_MAX: u64 = 16 << 10;
+        if sp >= top || top - sp > STACK_MAX {
+            return false;
+        }
+        (self.pc, self.sp, self.registers) = (pc, sp, registers);
+        self.stack.clear();
+        // SAFETY: between the stack pointer and the top of a thread's own stack.
+        self.stack.extend_from_slice(unsafe { std::slice::from_raw_parts(sp as *const u8, (top - sp) as usize) });
+        true
+    }
+
+    /// The bytes of the stack at an address.
+    pub fn bytes(&mut self, address: u64, size: usize) -> Option<&mut [u8]> {
+        let at = usize::try_from(address.checked_sub(self.sp)?).ok()?;
+        self.stack.get_mut(at..at.checked_add(size)?)
+    }
+}
+
+/// Whose code is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Lane {
+    /// The lowest address of the stack.
+    pub bottom: u64,
+    /// The top of the part that is used.
+    pub top: u64,
+    /// The lowest address in use while the thread waits.
+    pub low: u64,
+    /// The FS base.
+    pub fs: u64,
+}
+
+/// Where an excursion ended.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Stop {
+    /// At a call of the runtime.
+    At(Call, State),
+    /// Somewhere else: it cannot be known what happens there.
+    Lost,
+}
+
+/// What to read in memory instead of what is there.
+pub type Overlay = (u64, u8, [u8; 16]);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    Starting,
+    Running,
+}
+
+type Registers = [i64; 23];
+
+struct Stepper {
+    phase: Phase,
+    lane: Lane,
+    start: *const State,
+    answer: u64,
+    /// Of the code that asked.
+    back: Registers,
+    back_fs: u64,
+    low: u64,
+    saved: Vec<u8>,
+    overlay: Vec<Overlay>,
+    steps: u32,
+    stop: Stop,
+    /// Code under test, and the runtime: first address, one past the last.
+    code: Vec<(u64, u64)>,
+    all: Vec<(u64, u64)>,
+    own: (u64, u64),
+    factory: InstructionInfoFactory,
+    works: bool,
+}
+
+static mut STEPPER: Option<Stepper> = None;
+
+fn stepper() -> Option<&'static mut Stepper> {
+    // SAFETY: used by the one kernel thread that is under control, outside of the handler only while the phase is idle.
+    unsafe { (*(&raw mut STEPPER)).as_mut() }
+}
+
+/// Installs the handler, and finds out whether the processor stops after every instruction when asked to.
+pub fn prepare() -> bool {
+    if let Some(stepper) = stepper() {
+        return stepper.works;
+    }
+    let Modules { code, all, own } = reset::modules();
+    let stepper_new = Stepper {
+        phase: Phase::Idle,
+        lane: Lane { bottom: 0, top: 0, low: 0, fs: 0 },
+        start: std::ptr::null(),
+        answer: 0,
+        back: [0; 23],
+        back_fs: 0,
+        low: 0,
+        saved: Vec::new(),
+        overlay: Vec::new(),
+        steps: 0,
+        stop: Stop::Lost,
+        code,
+        all,
+        own,
+        factory: InstructionInfoFactory::new(),
+        works: false,
+    };
+    // SAFETY: no run is under way; a handler that returns.
+    unsafe {
+        STEPPER = Some(stepper_new);
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = on_trap as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        libc::sigaction(libc::SIGTRAP, &action, std::ptr::null_mut());
+    }
+    let Some(stepper) = self::stepper() else { return false };
+    // SAFETY: sets the trap flag; the handler notes that it came, and clears the flag.
+    unsafe { std::arch::asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq", "nop", "nop") };
+    stepper.works
+}
+
+/// Whether an excursion is under way.
+pub fn is_running() -> bool {
+    stepper().is_some_and(|stepper| stepper.phase != Phase::Idle)
+}
+
+/// Whether an address lies in a module of the code under test.
+pub fn in_modules(address: u64, size: u64) -> bool {
+    let inside = |&(from, to): &(u64, u64)| address >= from && address.saturating_add(size) <= to;
+    stepper().is_some_and(|stepper| stepper.all.iter().any(inside))
+}
+
+/// Lets the thread go on from a call of the runtime that answers `answer`, up to its next call.
+pub fn advance(lane: &Lane, start: &State, answer: u64, overlay: &[Overlay]) -> Stop {
+    let Some(stepper) = stepper() else { return Stop::Lost };
+    if !stepper.works || start.sp.checked_add(start.stack.len() as u64) != Some(lane.top) {
+        return Stop::Lost;
+    }
+    stepper.lane = *lane;
+    stepper.start = start;
+    stepper.answer = answer;
+    stepper.overlay.clear();
+    // What is as wanted is left alone: it may lie where nothing can be written.
+    stepper.overlay.extend(overlay.iter().filter(|(address, size, bytes)| {
+        // SAFETY: bytes that the thread read in this run.
+        let now = unsafe { std::slice::from_raw_parts(*address as *const u8, usize::from(*size)) };
+        now != &bytes[..usize::from(*size)]
+    }));
+    stepper.steps = 0;
+    stepper.stop = Stop::Lost;
+    stepper.phase = Phase::Starting;
+    // SAFETY: the handler comes back here with all registers but those that a call may change.
+    unsafe { std::arch::asm!("int3", clobber_abi("C")) };
+    std::mem::replace(&mut stepper.stop, Stop::Lost)
+}
+
+/// A fault of the code that is being stepped through; false when there is none.
+pub fn fault(state: *mut c_void) -> bool {
+    let Some(stepper) = stepper().filter(|stepper| stepper.phase == Phase::Running) else { return false };
+    // SAFETY: the kernel passes the interrupted context.
+    let registers = unsafe { &mut (*state.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    stepper.finish(registers, Stop::Lost);
+    true
+}
+
+unsafe extern "C" fn on_trap(signal: c_int, info: *mut libc::siginfo_t, state: *mut c_void) {
+    // SAFETY: the kernel passes the interrupted context, and why it was interrupted.
+    let (registers, code) = unsafe { (&mut (*state.cast::<libc::ucontext_t>()).uc_mcontext.gregs, (*info).si_code) };
+    let Some(stepper) = stepper() else { return };
+    match stepper.phase {
+        Phase::Idle if code == libc::TRAP_TRACE => {
+            stepper.works = true;
+            registers[libc::REG_EFL as usize] &= !TRAP_FLAG;
+        }
+        Phase::Idle => {
+            // Not ours: it takes its course.
+            // SAFETY: restores the default and repeats the signal.
+            unsafe {
+                libc::signal(signal, libc::SIG_DFL);
+                libc::raise(signal);
+            }
+        }
+        Phase::Starting => stepper.begin(registers),
+        Phase::Running => stepper.step(registers),
+    }
+}
+
+fn at(registers: &Registers, register: c_int) -> u64 {
+    registers[register as usize] as u64
+}
+
+fn set(registers: &mut Registers, register: c_int, value: u64) {
+    registers[register as usize] = value as i64;
+}
+
+const PRESERVED: [c_int; 6] = [libc::REG_RBX, libc::REG_RBP, libc::REG_R12, libc::REG_R13, libc::REG_R14, libc::REG_R15];
+const LOST: [c_int; 8] = [
+    libc::REG_RCX,
+    libc::REG_RDX,
+    libc::REG_RSI,
+    libc::REG_RDI,
+    libc::REG_R8,
+    libc::REG_R9,
+    libc::REG_R10,
+    libc::REG_R11,
+];
+
+impl Stepper {
+    /// Swaps what is in memory and what is to be read there instead.
+    fn swap_overlay(&mut self, forward: bool) {
+        let mut swap = |(address, size, bytes): &mut Overlay| {
+            // SAFETY: bytes that the thread read in this run; nobody else runs.
+            unsafe { std::slice::from_raw_parts_mut(*address as *mut u8, usize::from(*size)) }
+                .swap_with_slice(&mut bytes[..usize::from(*size)]);
+        };
+        if forward {
+            self.overlay.iter_mut().for_each(&mut swap);
+        } else {
+            self.overlay.iter_mut().rev().for_each(&mut swap);
+        }
+    }
+
+    fn begin(&mut self, registers: &mut Registers) {
+        self.back = *registers;
+        self.back_fs = switch::fs_base();
+        let Lane { bottom, top, low, fs } = self.lane;
+        let asking = at(registers, libc::REG_RSP);
+        self.low = if (bottom..top).contains(&asking) { asking } else { low } - RED_ZONE;
+        // SAFETY: the part of the thread's stack that is in use; this handler is on another stack. The state was made from it.
+        let start = unsafe {
+            let live = std::slice::from_raw_parts(self.low as *const u8, (top - self.low) as usize);
+            self.saved.clear();
+            self.saved.extend_from_slice(live);
+            let start = &*self.start;
+            std::ptr::copy_nonoverlapping(start.stack.as_ptr(), start.sp as *mut u8, start.stack.len());
+            start
+        };
+        self.swap_overlay(true);
+        for (register, value) in PRESERVED.into_iter().zip(start.registers) {
+            set(registers, register, value);
+        }
+        LOST.into_iter().for_each(|register| set(registers, register, 0));
+        set(registers, libc::REG_RAX, self.answer);
+        set(registers, libc::REG_RIP, start.pc);
+        set(registers, libc::REG_RSP, start.sp + 8);
+        registers[libc::REG_EFL as usize] = 0x202 | TRAP_FLAG;
+        set_fs(fs);
+        self.phase = Phase::Running;
+        // The first instruction has not been looked at.
+        self.step(registers);
+    }
+
+    fn finish(&mut self, registers: &mut Registers, stop: Stop) {
+        self.swap_overlay(false);
+        // SAFETY: where it was copied from.
+        unsafe { std::ptr::copy_nonoverlapping(self.saved.as_ptr(), self.low as *mut u8, self.saved.len()) };
+        // The kernel's own entries at the end stay as they are.
+        registers[..=libc::REG_EFL as usize].copy_from_slice(&self.back[..=libc::REG_EFL as usize]);
+        set_fs(self.back_fs);
+        self.phase = Phase::Idle;
+        self.stop = stop;
+    }
+
+    fn step(&mut self, registers: &mut Registers) {
+        loop {
+            self.steps += 1;
+            let pc = at(registers, libc::REG_RIP);
+            if self.steps > INSTRUCTIONS_MAX {
+                return self.finish(registers, Stop::Lost);
+            }
+            if (self.own.0..self.own.1).contains(&pc) {
+                let sp = at(registers, libc::REG_RSP);
+                if !(self.lane.bottom..self.lane.top).contains(&sp) {
+                    return self.finish(registers, Stop::Lost);
+                }
+                // SAFETY: the return address, on the thread's own stack.
+                let back = unsafe { *(sp as *const u64) };
+                let function = function_at(pc);
+                if function == Function::Ignored {
+                    set(registers, libc::REG_RIP, back);
+                    set(registers, libc::REG_RSP, sp + 8);
+                    continue;
+                }
+                let stop = self.called(function, back, sp, registers);
+                return self.finish(registers, stop);
+            }
+            let range = self.code.iter().find(|(from, to)| (*from..*to).contains(&pc)).copied();
+            match range {
+                Some((_, end)) if self.is_harmless(pc, end, registers) => return,
+                _ => return self.finish(registers, Stop::Lost),
+            }
+        }
+    }
+
+    fn called(&self, function: Function, back: u64, sp: u64, registers: &Registers) -> Stop {
+        let arguments =
+            [libc::REG_RDI, libc::REG_RSI, libc::REG_RDX, libc::REG_RCX, libc::REG_R8, libc::REG_R9, libc::REG_RAX];
+        let call = Call::new(function, arguments.map(|register| at(registers, register)));
+        let mut state = State::default();
+        let captured = state.capture(back, (sp, PRESERVED.map(|register| at(registers, register))), self.lane.top);
+        if captured { Stop::At(call, state) } else { Stop::Lost }
+    }
+
+    /// Whether the instruction writes to registers and the thread's own stack only, and depends on nothing else than memory.
+    fn is_harmless(&mut self, pc: u64, end: u64, registers: &Registers) -> bool {
+        let length = (end - pc).min(15) as usize;
+        // SAFETY: inside an executable segment.
+        let bytes = unsafe { std::slice::from_raw_parts(pc as *const u8, length) };
+        let mut instruction = Instruction::default();
+        Decoder::with_ip(64, bytes, pc, DecoderOptions::NONE).decode_out(&mut instruction);
+        if instruction.is_invalid() || instruction.is_privileged() || is_outward(&instruction) {
+            return false;
+        }
+        let info = self.factory.info_options(&instruction, InstructionInfoOptions::NO_REGISTER_USAGE);
+        info.used_memory().iter().all(|used| {
+            let writes = !matches!(used.access(), OpAccess::None | OpAccess::NoMemAccess | OpAccess::Read | OpAccess::CondRead);
+            if !writes {
+                return true;
+            }
+            let size = used.memory_size().size() as u64;
+            let value = |register: Register, _: usize, _: usize| value_of(register, registers, self.lane.fs);
+            let Some(address) = used.virtual_address(0, value) else { return false };
+            size > 0 && address >= self.lane.bottom && address.saturating_add(size) <= self.lane.top
+        })
+    }
+}
+
+/// Whether an instruction leaves the thread, or learns something that is not in its memory.
+fn is_outward(instruction: &Instruction) -> bool {
+    use Mnemonic::{
+        Cpuid, Int, Int1, Int3, Into, Popf, Popfd, Popfq, Pushf, Pushfd, Pushfq, Rdfsbase, Rdgsbase, Rdpid, Rdpmc, Rdrand,
+        Rdseed, Rdtsc, Rdtscp, Syscall, Sysenter, Wrfsbase, Wrgsbase, Xbegin, Xgetbv,
+    };
+    matches!(instruction.flow_control(), FlowControl::Interrupt | FlowControl::Exception | FlowControl::XbeginXabortXend)
+        || matches!(
+            instruction.mnemonic(),
+            Syscall | Sysenter | Int | Int1 | Int3 | Into | Rdtsc | Rdtscp | Rdrand | Rdseed | Rdpid | Rdpmc | Cpuid
+                | Xgetbv | Xbegin | Popf | Popfd | Popfq | Pushf | Pushfd | Pushfq | Wrfsbase | Wrgsbase | Rdfsbase | Rdgsbase
+        )
+}
+
+fn value_of(register: Register, registers: &Registers, fs: u64) -> Option<u64> {
+    let place = match register.full_register() {
+        Register::RAX => libc::REG_RAX,
+        Register::RBX => libc::REG_RBX,
+        Register::RCX => libc::REG_RCX,
+        Register::RDX => libc::REG_RDX,
+        Register::RSI => libc::REG_RSI,
+        Register::RDI => libc::REG_RDI,
+        Register::RBP => libc::REG_RBP,
+        Register::RSP => libc::REG_RSP,
+        Register::R8 => libc::REG_R8,
+        Register::R9 => libc::REG_R9,
+        Register::R10 => libc::REG_R10,
+        Register::R11 => libc::REG_R11,
+        Register::R12 => libc::REG_R12,
+        Register::R13 => libc::REG_R13,
+        Register::R14 => libc::REG_R14,
+        Register::R15 => libc::REG_R15,
+        Register::FS => return Some(fs),
+        Register::DS | Register::ES | Register::SS | Register::CS => return Some(0),
+        _ => return None,
+    };
+    Some(at(registers, place))
+}
+
+/// Changes the FS base, which no signal restores.
+fn set_fs(fs: u64) {
+    if switch::fs_base() != fs {
+        const ARCH_SET_FS: usize = 0x1002;
+        // SAFETY: the FS base of a thread of this process.
+        unsafe { sys::call(libc::SYS_arch_prctl, [ARCH_SET_FS, fs as usize, 0, 0, 0, 0]) };
+    }
+}
