@@ -39,6 +39,12 @@ pub enum FindingKind {
     Nondeterminism,
     /// A call that blocks and is not controlled.
     Uncontrolled,
+    /// Results of operations that no serial order explains.
+    NotLinearizable,
+    /// An operation that waits without a reason.
+    Stuck,
+    /// Serial runs of the same calls that differ.
+    Nondeterministic,
 }
 
 impl FindingKind {
@@ -59,6 +65,9 @@ impl FindingKind {
             FindingKind::Misuse => "misuse",
             FindingKind::Nondeterminism => "nondeterminism",
             FindingKind::Uncontrolled => "uncontrolled",
+            FindingKind::NotLinearizable => "not-linearizable",
+            FindingKind::Stuck => "stuck",
+            FindingKind::Nondeterministic => "nondeterministic",
         }
     }
 }

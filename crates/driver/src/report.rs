@@ -107,6 +107,9 @@ pub struct Report {
     pub tests: Vec<TestReport>,
     /// Why the runtime could not go on.
     pub error: Option<String>,
+    /// One for each object that was tested.
+    #[serde(default)]
+    pub objects: Vec<crate::object::ObjectReport>,
     /// The program that ran the test by itself, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,

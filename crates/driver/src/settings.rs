@@ -72,6 +72,8 @@ pub struct Settings {
     pub replay: Option<String>,
     /// Stop in the debugger when the replay reaches what was found.
     pub stop_at_failure: bool,
+    /// What to do with objects.
+    pub object: crate::object::ObjectSettings,
     /// How many processes share a search. What comes out does not depend on it.
     pub jobs: u32,
     /// After so many seconds a worker gives back what it has not done, for others to share. What comes out does not depend on it.
@@ -98,6 +100,7 @@ impl Default for Settings {
             histories: false,
             replay: None,
             stop_at_failure: false,
+            object: crate::object::ObjectSettings::default(),
             jobs: 1,
             slice: 0.5,
         }

@@ -28,4 +28,5 @@ pub use strategy::dfs::Dfs;
 pub use strategy::pct::Pct;
 pub use strategy::random::Random;
 pub use strategy::replay::Replay;
+pub use strategy::serial::Serial;
 pub use trace::{Choice, Pick, Step, Trace};

@@ -82,6 +82,8 @@ pub enum Stop {
     Redundant,
     /// The program did something else than in the run that this one repeats, at this step.
     Diverged(usize),
+    /// An operation waits, and no other may begin before it returns.
+    Blocked,
 }
 
 /// The answer to a choice point.

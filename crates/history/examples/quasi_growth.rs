@@ -145,17 +145,32 @@ fn draw(panels: &[Panel]) -> String {
             let (at, label) = (y(10f64.powi(decade)), 10f64.powi(decade));
             let end = left + inner;
             let _ = writeln!(svg, "<path d=\"M{left:.1} {at:.1}H{end:.1}\" stroke=\"#ddd\"/>");
-            let _ = writeln!(svg, "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{label} ms</text>", left - 4.0, at + 3.0);
+            let _ = writeln!(
+                svg,
+                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{label} ms</text>",
+                left - 4.0,
+                at + 3.0
+            );
         }
         let line: Vec<String> = panel.points.iter().map(|p| format!("{:.1},{:.1}", x(p.0), y(p.1))).collect();
         let _ = writeln!(svg, "<polyline points=\"{}\" fill=\"none\" stroke=\"#1565c0\"/>", line.join(" "));
         for point in &panel.points {
             let (x, y) = (x(point.0), y(point.1));
             let _ = writeln!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.5\" fill=\"#1565c0\"/>");
-            let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>", bottom + 13.0, point.0);
+            let _ = writeln!(
+                svg,
+                "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+                bottom + 13.0,
+                point.0
+            );
         }
         let middle = left + inner / 2.0;
-        let _ = writeln!(svg, "<text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>", bottom + 27.0, panel.axis);
+        let _ = writeln!(
+            svg,
+            "<text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            bottom + 27.0,
+            panel.axis
+        );
     }
     svg.push_str("</svg>\n");
     svg

@@ -13,6 +13,7 @@ use selvedge_explore::{Access, Decision, Fairness, Pending, Readiness, Strategy,
 
 use crate::fiber::{Fiber, Wants};
 use crate::history::Histories;
+use crate::lineup::Lineup;
 use crate::posix::objects::Objects;
 use crate::race::Races;
 use crate::retry::{self, Retries};
@@ -104,6 +105,8 @@ pub struct Control {
     pub stacks_shared: bool,
     /// Operations and histories.
     pub histories: Histories,
+    /// The object under test, and what its operations did.
+    pub lineup: Lineup,
     /// Whether the program runs its tests itself.
     pub hosted: bool,
     /// Who called each step, when that is asked for.

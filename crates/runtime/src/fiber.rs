@@ -38,6 +38,10 @@ pub enum Wants {
     Once(usize),
     /// A change of what its loop reads.
     Change,
+    /// All threads of a matrix to be there.
+    Gate,
+    /// The end of all threads of a matrix.
+    Columns,
     /// To find a value at an address: it would only try again otherwise.
     Value(usize, u8, u64),
 }
@@ -56,6 +60,8 @@ impl Wants {
             Wants::End(other) => control.fibers[other].ended,
             Wants::Wake | Wants::Change => control.fibers[thread].woken,
             Wants::Once(once) => control.objects.once_done(once),
+            Wants::Gate => control.lineup.is_open(),
+            Wants::Columns => control.lineup.threads.iter().all(|&other| control.fibers[other].ended),
             // What was freed is not waited for: the access itself is the error.
             Wants::Value(address, size, value) => {
                 retry::value_at(address as u64, size) == value || arena::is_freed(address)
@@ -193,6 +199,7 @@ unsafe extern "C" fn sleeper(birth: *mut c_void) -> *mut c_void {
         birth.top = (&raw mut here as u64 & !0xf) - RESERVED;
         birth.bottom = stack_bottom();
         birth.storage = Snapshot::of_thread();
+        crate::freeze::own();
         birth.ready.store(1, Ordering::Release);
         sys::futex_wake(&birth.ready);
     }

@@ -12,7 +12,7 @@ use crate::posix::objects;
 /// What a run found, if it ended badly.
 pub fn of_run(control: &Control, end: End, test: &str, run: u64) -> Option<Finding> {
     let failure = match end {
-        End::Complete | End::Stopped(Stop::Redundant) => return None,
+        End::Complete | End::Stopped(Stop::Redundant | Stop::Blocked) => return None,
         End::Failed => control.failure.clone()?,
         End::Stuck => stuck(control),
         End::Truncated => Failure {
@@ -28,10 +28,15 @@ pub fn of_run(control: &Control, end: End, test: &str, run: u64) -> Option<Findi
             pc: 0,
         },
     };
+    Some(of_failure(control, failure, test, run))
+}
+
+/// The finding that the run which has just ended makes of a failure.
+pub fn of_failure(control: &Control, failure: Failure, test: &str, run: u64) -> Finding {
     let mut frames = Frames::default();
     let (steps, threads) = (steps(control, &mut frames), threads(control, &mut frames));
     let callers = if failure.pc == 0 { vec![] } else { frames.all(&control.fibers[control.current].callers()) };
-    Some(Finding {
+    Finding {
         format: Finding::FORMAT.into(),
         version: Finding::VERSION,
         tool: env!("CARGO_PKG_VERSION").into(),
@@ -48,7 +53,7 @@ pub fn of_run(control: &Control, end: End, test: &str, run: u64) -> Option<Findi
         threads,
         callers,
         frames: frames.places,
-    })
+    }
 }
 
 /// The owner of what a thread waits for.
@@ -73,6 +78,11 @@ fn waits(control: &Control, thread: usize) -> Option<Waits> {
         Wants::Shared(lock) | Wants::Exclusive(lock) => ("rwlock", lock as u64),
         Wants::Unit(semaphore) => ("semaphore", semaphore as u64),
         Wants::End(other) => ("join", other as u64),
+        Wants::Gate => ("start", 0),
+        Wants::Columns => {
+            let open = control.lineup.threads.iter().find(|&&other| !control.fibers[other].ended);
+            ("join", open.copied().unwrap_or(0) as u64)
+        }
         Wants::Wake => (objects::name(fiber.asleep_on).unwrap_or("wake-up"), objects::inner(fiber.asleep_on)),
         Wants::Once(once) => ("once", once as u64),
         Wants::Change => ("a change", fiber.spin.awaited.first().map_or(0, |access| access.object)),
@@ -81,7 +91,7 @@ fn waits(control: &Control, thread: usize) -> Option<Waits> {
 }
 
 /// Why nobody can go.
-fn stuck(control: &Control) -> Failure {
+pub fn stuck(control: &Control) -> Failure {
     let blocked: Vec<usize> = control.pending.iter().map(|pending| pending.thread.index()).collect();
     let mut parts = Vec::new();
     for &thread in &blocked {

@@ -15,6 +15,8 @@
 //! | `memory` | the heap, and putting variables back |
 //! | `race`, `shadow`, `spin`, `retry` | data races, what is remembered for them, loops that wait, and loops that try again |
 //! | `history` | calls and returns of operations |
+//! | `lineup` | objects: phase 1 and phase 2 of Line-Up, matrix after matrix |
+//! | `freeze` | threads of the process that are part of no test |
 //! | `session`, `finding`, `watchdog` | run after run, what they found, and what never ends |
 //! | `debug` | stops where a replay fails |
 //! | `share`, `exchange` | one search in several processes, and what all of them see |
@@ -30,8 +32,10 @@ mod debug;
 mod exchange;
 mod fiber;
 mod finding;
+mod freeze;
 mod heap;
 mod history;
+mod lineup;
 mod memory;
 mod point;
 mod posix;

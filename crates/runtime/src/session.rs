@@ -9,7 +9,9 @@ use selvedge_explore::{Bounded, Coverage, Dfs, Dpor, End, Fairness, Pct, Random,
 
 use crate::control::{self, Body, Control, Left, with};
 use crate::fiber::{self, Fiber};
+use crate::freeze::Frozen;
 use crate::history::Histories;
+use crate::lineup::{self, Lineup};
 use crate::memory::arena;
 use crate::memory::reset::Snapshot;
 use crate::posix::objects::Objects;
@@ -87,7 +89,7 @@ unsafe extern "C" fn run_main(_: *mut c_void) -> *mut c_void {
 }
 
 /// What the driver asks for; the defaults when it says nothing.
-fn settings() -> Settings {
+pub fn settings() -> Settings {
     let Ok(text) = std::env::var(selvedge_driver::SETTINGS_VARIABLE) else { return Settings::default() };
     match serde_json::from_str(&text) {
         Ok(settings) => settings,
@@ -142,18 +144,23 @@ extern "C" fn run_tests() -> c_int {
     let Ok(path) = std::env::var(selvedge_driver::REPORT_VARIABLE) else { return 2 };
     let settings = settings();
     let mut tests = registry().tests.clone();
-    if tests.is_empty() && !process::is_own_main(registry().main as *mut c_void) {
+    let mut objects = lineup::registered();
+    if tests.is_empty() && objects.is_empty() && !process::is_own_main(registry().main as *mut c_void) {
         tests.push(Test { name: "main".into(), body: run_main, argument: std::ptr::null_mut() });
     }
     if let Some(wanted) = &settings.test {
         tests.retain(|test| test.name == *wanted);
+        objects.retain(|object| object == wanted);
     }
     let mut report = Report::default();
     match prepare(&settings) {
         Err(error) => report.error = Some(error),
-        Ok(()) => report.tests.extend(tests.iter().map(|test| explore(test, &settings))),
+        Ok(()) => {
+            report.tests.extend(tests.iter().map(|test| explore(test, &settings)));
+            report.objects.extend(objects.iter().map(|name| lineup::check_registered(name, &settings)));
+        }
     }
-    if tests.is_empty() {
+    if tests.is_empty() && objects.is_empty() {
         report.error = Some("the program has no test of that name, or none at all".into());
     }
     let text = serde_json::to_string(&report).unwrap_or_default();
@@ -199,6 +206,7 @@ pub unsafe extern "C" fn selvedge_explore(
     } else if let Err(error) = prepare(&settings) {
         report.error = Some(error);
     } else {
+        let _frozen = Frozen::new();
         with(|control| control.hosted = true);
         // Whoever waits for this test's result may still be on its way to sleep, through variables that are put back.
         sys::settle();
@@ -226,7 +234,7 @@ pub extern "C" fn selvedge_panicking() -> c_int {
 }
 
 /// How often a search was begun in that place, this time included.
-fn calls(name: &str) -> u32 {
+pub fn calls(name: &str) -> u32 {
     static SEEN: std::sync::Mutex<Vec<(String, u32)>> = std::sync::Mutex::new(Vec::new());
     let mut seen = SEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some((_, count)) = seen.iter_mut().find(|(other, _)| other == name) {
@@ -282,7 +290,7 @@ unsafe extern "C" {
 }
 
 /// Sets everything up for searches by the calling thread.
-fn prepare(settings: &Settings) -> Result<(), String> {
+pub fn prepare(settings: &Settings) -> Result<(), String> {
     watchdog::watch();
     exchange::open();
     process::install_handlers();
@@ -320,6 +328,7 @@ fn prepare(settings: &Settings) -> Result<(), String> {
         races: Races::default(),
         stacks_shared: false,
         histories: Histories::default(),
+        lineup: Lineup::default(),
         hosted: false,
         callers: None,
         retries: Retries::default(),
@@ -329,7 +338,7 @@ fn prepare(settings: &Settings) -> Result<(), String> {
 }
 
 /// The strategies that a search goes through, one after the other.
-fn strategies(settings: &Settings) -> Result<Vec<Box<dyn Strategy>>, String> {
+pub fn strategies(settings: &Settings) -> Result<Vec<Box<dyn Strategy>>, String> {
     if let Some(text) = &settings.replay {
         let schedule = schedule_from_text(text).map_err(|error| error.to_string())?;
         return Ok(vec![Box::new(Replay::new(schedule))]);
@@ -372,7 +381,8 @@ pub fn renew(globals: &Snapshot) {
         control.objects.reset();
         control.races.reset();
         control.histories.reset();
-        control.time = 1_000_000_000;
+        control.lineup.reset();
+        control.time = 1_000_000_000 + control.lineup.shift;
         control.retries.renew();
     });
 }
@@ -389,7 +399,7 @@ fn end_of(left: Left) -> End {
 }
 
 /// One run; how it ended.
-fn run_once(test: &Test, globals: &Snapshot) -> End {
+pub fn run_once(test: &Test, globals: &Snapshot) -> End {
     renew(globals);
     let created = with(|control| control.create(test.body, test.argument).is_ok());
     debug_assert!(created, "the first fiber exists");

@@ -38,6 +38,7 @@ pub fn watch_anew() {
 }
 
 unsafe extern "C" fn look(_: *mut c_void) -> *mut c_void {
+    crate::freeze::own();
     let mut last = 0;
     let mut still = 0;
     loop {

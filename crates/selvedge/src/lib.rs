@@ -21,11 +21,17 @@
 //! `cargo selvedge test`, which compiles them so that every access can be seen; under plain `cargo test` they fail
 //! with a sentence that says so.
 
+mod object;
+mod values;
+
 use std::any::Any;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Once;
+
+pub use object::{Object, Specification, object, specification};
+pub use values::{Arguments, Small};
 
 type Body = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 type Tell = unsafe extern "C" fn(*const u8, usize, *mut c_void);
@@ -166,13 +172,39 @@ unsafe extern "C" fn run(body: *mut c_void) -> *mut c_void {
     let body = unsafe { &*body.cast::<Box<dyn Fn()>>() };
     if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
         let (bytes, length) = PANICKED_AT.try_with(Cell::get).unwrap_or(([0; 120], 0));
-        let message = format!("panic at {}: {}", String::from_utf8_lossy(&bytes[..length]), message(&*payload));
-        if let Some(panicked) = symbol(c"selvedge_panicked") {
-            // SAFETY: the runtime's function of that name has that type; it does not come back.
-            unsafe { std::mem::transmute::<*mut c_void, Panicked>(panicked)(message.as_ptr(), message.len()) };
-        }
+        panicked(&format!("panic at {}: {}", String::from_utf8_lossy(&bytes[..length]), message(&*payload)));
     }
     std::ptr::null_mut()
+}
+
+/// Ends the run: a panic reached the top.
+fn panicked(message: &str) {
+    if let Some(panicked) = symbol(c"selvedge_panicked") {
+        // SAFETY: the runtime's function of that name has that type; it does not come back.
+        unsafe { std::mem::transmute::<*mut c_void, Panicked>(panicked)(message.as_ptr(), message.len()) };
+    }
+}
+
+/// One of `0..options`, all of which are tried: what a specification does that allows several results. Outside of a search, and for
+/// fewer than two options, it is 0.
+pub fn choose(options: usize) -> usize {
+    type Choose = unsafe extern "C" fn(u32) -> u32;
+    let Some(found) = symbol(c"selvedge_choose") else { return 0 };
+    // SAFETY: the runtime's function of that name has that type.
+    unsafe { std::mem::transmute::<*mut c_void, Choose>(found)(options.try_into().unwrap_or(u32::MAX)) as usize }
+}
+
+/// Waits for ever: what an operation of a specification does where it has to wait.
+///
+/// # Panics
+/// Outside of a search.
+pub fn block() -> ! {
+    type Block = unsafe extern "C" fn();
+    if let Some(found) = symbol(c"selvedge_block") {
+        // SAFETY: the runtime's function of that name has that type.
+        unsafe { std::mem::transmute::<*mut c_void, Block>(found)() };
+    }
+    panic!("only a specification under test can wait for ever");
 }
 
 fn message(payload: &(dyn Any + Send)) -> String {

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use selvedge_driver::{Host, Report, TestReport};
+use selvedge_driver::{Host, ObjectReport, Report, TestReport};
 
 use crate::exit::Exit;
 use crate::findings::{Build, CargoBuild, write};
@@ -44,7 +44,15 @@ pub fn read(reports: &Path, asked: &Asked, origin: &Origin) -> Result<Seen, Trou
         match read.and_then(|text| serde_json::from_str::<Report>(&text).map_err(|error| error.to_string())) {
             Ok(report) => {
                 for test in report.tests {
-                    seen.tests.push(tested(test, report.host.as_ref(), asked, origin)?);
+                    seen.tests.push(tested(test, None, report.host.as_ref(), asked, origin)?);
+                }
+                for object in report.objects {
+                    if let Some(error) = &object.error {
+                        seen.lines.push(format!("ERROR  {}: the object cannot be tested: {error}", object.object));
+                        seen.covered = Exit::Input;
+                        continue;
+                    }
+                    seen.tests.push(tested(object.to_test(), Some(object), report.host.as_ref(), asked, origin)?);
                 }
                 seen.lines.extend(report.error.map(|error| format!("UNKNOWN  a search could not start: {error}")));
             }
@@ -55,13 +63,19 @@ pub fn read(reports: &Path, asked: &Asked, origin: &Origin) -> Result<Seen, Trou
     }
     let cut = |test: &Tested| test.report.findings.is_empty() && test.exit() != Exit::Pass;
     if !seen.lines.is_empty() || seen.tests.iter().any(cut) {
-        seen.covered = Exit::Unknown;
+        seen.covered = seen.covered.worst(Exit::Unknown);
     }
     seen.tests.sort_by_cached_key(|test| place(&test.report.test));
     Ok(seen)
 }
 
-fn tested(mut report: TestReport, host: Option<&Host>, asked: &Asked, origin: &Origin) -> Result<Tested, Trouble> {
+fn tested(
+    mut report: TestReport,
+    object: Option<ObjectReport>,
+    host: Option<&Host>,
+    asked: &Asked,
+    origin: &Origin,
+) -> Result<Tested, Trouble> {
     let mut build = origin.build.clone();
     if let Some(host) = host {
         build.executable.clone_from(&host.executable);
@@ -76,7 +90,7 @@ fn tested(mut report: TestReport, host: Option<&Host>, asked: &Asked, origin: &O
         paths.push(write(finding, &Build::Cargo(build.clone()), &asked.findings, &mut Names::new(&program))?);
     }
     let settings = asked.search.clone();
-    Ok(Tested { report, settings, interrupted: origin.interrupted, paths, program, function: build.function })
+    Ok(Tested { report, object, settings, interrupted: origin.interrupted, paths, program, function: build.function })
 }
 
 /// The file and the line of a search, which is named by them.

@@ -193,6 +193,8 @@ pub fn run(flags: Flags, harness: Vec<OsString>, started: Instant) -> Result<Exi
     let seen = reports::read(scratch.path(), &asked, &origin).map_err(Trouble::Finding)?;
     let exit = match status.code() {
         Some(0) => seen.covered,
+        // An object that cannot be tested panics like one that fails.
+        Some(_) if seen.covered == Exit::Input => Exit::Input,
         Some(_) => Exit::Violation,
         None => Exit::Unknown,
     };
@@ -209,7 +211,7 @@ pub fn run(flags: Flags, harness: Vec<OsString>, started: Instant) -> Result<Exi
     };
     let mut entry = session.entry();
     if seen.tests.is_empty() {
-        entry.full = "selvedge: no test called selvedge::explore\n".to_owned();
+        entry.full = "selvedge: no test called selvedge::explore or selvedge::object\n".to_owned();
     }
     let mut printer = Printer::new(asked.json, 1);
     printer.print(entry);

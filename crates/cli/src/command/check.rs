@@ -273,7 +273,8 @@ fn examine_quasi(
     let history = QuasiHistory { file, format, log, kind, initial, begun, limits: &settings.limits };
     quasi.examine(&history, settings.certificate.is_some(), budget).map_err(|error| match error {
         CheckError::Unfit(unfit) => misfit(file, log, kind, &unfit),
-        error => Trouble::new(file, error).advise(format!("it was read as a history of a {kind}; --object NAME says what it is of")),
+        error => Trouble::new(file, error)
+            .advise(format!("it was read as a history of a {kind}; --object NAME says what it is of")),
     })
 }
 

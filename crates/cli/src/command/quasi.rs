@@ -10,9 +10,9 @@ use selvedge_history::{Budget, Log, Value, Verdict};
 
 use super::usage;
 use crate::limits::Limits;
+use crate::report::Entry;
 use crate::report::json;
 use crate::report::quasi::{Decided, Relaxed};
-use crate::report::Entry;
 
 /// The largest factor that `--quasi-min` tries unless a larger one is given.
 const FACTOR_TRIED: u32 = 16;

@@ -217,7 +217,8 @@ fn replay(settings: &Settings, progress: &Progress) -> Result<Entry, Trouble> {
     if let Some(error) = report.error {
         return Err(Trouble::new(&name, error));
     }
-    let again = report.tests.into_iter().next().and_then(|test| test.findings.into_iter().next());
+    let object = report.objects.first().map(driver::ObjectReport::to_test);
+    let again = report.tests.into_iter().next().or(object).and_then(|test| test.findings.into_iter().next());
     // The search's number says more than "the first run of one".
     let again = again.map(|again| Finding { run: finding.run, ..again });
     let names = Names::new(&subject.executable().to_string_lossy());

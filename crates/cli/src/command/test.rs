@@ -13,6 +13,7 @@ use clap::Args;
 use selvedge_driver::{self as driver, RunError, TestReport, Watch};
 use selvedge_history::{Budget, Limit};
 
+use super::objects::ObjectFlags;
 use crate::exit::Exit;
 use crate::findings::{Build, write};
 use crate::guard::{self, Guard};
@@ -59,6 +60,9 @@ pub struct Flags {
     #[command(flatten)]
     search: SearchFlags,
 
+    #[command(flatten)]
+    objects: ObjectFlags,
+
     /// More flags for the compiler and the linker, such as -DN=3, -lfoo or a.o
     #[arg(last = true, value_name = "FLAGS")]
     flags: Vec<String>,
@@ -77,10 +81,12 @@ pub struct Settings {
 impl Flags {
     /// Resolves the flags.
     pub fn resolve(self, started: Instant) -> Settings {
+        let mut asked = self.search.resolve();
+        asked.search.object = self.objects.resolve();
         let directory = std::env::current_dir().unwrap_or_default();
         Settings {
             recipe: Recipe { directory, cc: self.cc, flags: self.flags, sources: self.sources },
-            asked: self.search.resolve(),
+            asked,
             test: self.test,
             places: Places::from_environment(),
             temporary: std::env::temp_dir(),
@@ -210,9 +216,10 @@ fn list(settings: &Settings, built: &Built) -> Result<Vec<String>, Trouble> {
     let search = driver::Settings { runs_max: 0, test: None, jobs: 1, ..settings.asked.search.clone() };
     let session = driver::run(&built.program, &search, &built.directory);
     let session = session.map_err(|error| Trouble::new(&name, error))?;
-    let mut tests: Vec<String> = session.report.tests.into_iter().map(|report| report.test).collect();
+    let objects = session.report.objects.into_iter().map(|report| report.object);
+    let mut tests: Vec<String> = session.report.tests.into_iter().map(|report| report.test).chain(objects).collect();
     if tests.is_empty() {
-        let reason = "expected a test, found neither SELVEDGE_TEST nor main";
+        let reason = "expected a test, found neither SELVEDGE_TEST, SELVEDGE_OBJECT nor main";
         return Err(
             Trouble::new(&name, reason).advise("a test is SELVEDGE_TEST(name) { ... } with #include <selvedge.h>")
         );
@@ -239,6 +246,7 @@ fn run_test(
     let test = search.test.clone().unwrap_or_default();
     let interrupted = || budget.reached() == Some(Limit::Interrupted);
     let mut report = TestReport::new(&test);
+    let mut object = None;
     if !interrupted() {
         // Each test has a directory for what it exchanges with its processes.
         let directory = built.directory.join(number.to_string());
@@ -248,10 +256,17 @@ fn run_test(
         let told = AtomicUsize::new(0);
         let tell = |runs: u64| progress.ran(runs - told.swap(runs as usize, Ordering::Relaxed) as u64);
         match Guard::new(search.time_max, budget, &watch).run(work, tell) {
-            (Ok(session), _) => match (session.report.error, session.report.tests.into_iter().next()) {
-                (None, Some(seen)) => report = seen,
-                (error, _) => return Err(trouble(error.unwrap_or_else(|| format!("the test `{test}` is gone")))),
-            },
+            (Ok(session), _) => {
+                object = session.report.objects.into_iter().next();
+                if let Some(error) = object.as_ref().and_then(|object| object.error.as_ref()) {
+                    return Err(trouble(format!("the object `{test}` cannot be tested: {error}")));
+                }
+                let of_object = object.as_ref().map(driver::ObjectReport::to_test);
+                match (session.report.error, session.report.tests.into_iter().next().or(of_object)) {
+                    (None, Some(seen)) => report = seen,
+                    (error, _) => return Err(trouble(error.unwrap_or_else(|| format!("the test `{test}` is gone")))),
+                }
+            }
             (Err(RunError::NoReport { .. }), ended) if ended || interrupted() => {}
             (Err(error), _) => return Err(trouble(error.to_string())),
         }
@@ -263,5 +278,5 @@ fn run_test(
         let (build, mut names) = (Build::C(settings.recipe.clone()), Names::new(&program));
         paths.push(write(finding, &build, &settings.asked.findings, &mut names)?);
     }
-    Ok(Tested { report, settings: search, interrupted: interrupted(), paths, program, function: None })
+    Ok(Tested { report, object, settings: search, interrupted: interrupted(), paths, program, function: None })
 }

@@ -166,7 +166,9 @@ impl Either {
             Either::Plain(Certificate { claim: Claim::Pass { .. }, .. }) => ("pass", "linearizable"),
             Either::Plain(Certificate { claim: Claim::Fail { .. }, .. }) => ("fail", "not linearizable"),
             Either::Quasi(QuasiCertificate { claim: QuasiClaim::Pass { .. }, .. }) => ("pass", "quasi linearizable"),
-            Either::Quasi(QuasiCertificate { claim: QuasiClaim::Fail { .. }, .. }) => ("fail", "not quasi linearizable"),
+            Either::Quasi(QuasiCertificate { claim: QuasiClaim::Fail { .. }, .. }) => {
+                ("fail", "not quasi linearizable")
+            }
         }
     }
 

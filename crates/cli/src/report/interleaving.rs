@@ -160,8 +160,11 @@ fn told(message: &str) -> Option<String> {
     Some(clean(place.rsplit('/').next().unwrap_or(place)))
 }
 
-/// A step in words: `read head → 0`, `write head 0 → 1`, `lock a`, `Mutex::lock a: 0 → 1`.
+/// A step in words: `read head → 0`, `write head 0 → 1`, `lock a`, `Mutex::lock a: 0 → 1`, `call push(1)`.
 fn words(step: &StepRecord, site: &Site, names: &mut Names) -> String {
+    if step.what.starts_with("call ") || step.what.starts_with("return") {
+        return clean(&step.what);
+    }
     if let Some(call) = &site.call {
         let object = names.address(step.object);
         let value = |names: &mut Names, value| names.value(value, step.size);
@@ -192,7 +195,13 @@ fn words(step: &StepRecord, site: &Site, names: &mut Names) -> String {
 
 /// What the run ended with, in the column of the thread that it happened to.
 fn ending(finding: &Finding, names: &mut Names) -> Vec<Row> {
-    let waiting = matches!(finding.kind, FindingKind::Deadlock | FindingKind::LostWakeup | FindingKind::Livelock);
+    // The results are in the rows above.
+    if matches!(finding.kind, FindingKind::NotLinearizable | FindingKind::Nondeterministic) {
+        return Vec::new();
+    }
+    let stuck = finding.kind == FindingKind::Stuck;
+    let waiting =
+        stuck || matches!(finding.kind, FindingKind::Deadlock | FindingKind::LostWakeup | FindingKind::Livelock);
     if !waiting {
         let text = match finding.kind {
             FindingKind::Assertion => "assertion fails".to_owned(),
@@ -204,6 +213,7 @@ fn ending(finding: &Finding, names: &mut Names) -> Vec<Row> {
     }
     let threads = finding.threads.iter().filter_map(|thread| Some((thread, thread.waits.as_ref()?)));
     threads
+        .filter(|(thread, _)| !stuck || thread.thread != 0)
         .map(|(thread, waits)| {
             let text = match waits.what.as_str() {
                 "join" => format!("✗ waits for T{}", waits.object),

@@ -3,12 +3,13 @@
 //! Invariant: an answer that was cut short never reads like a pass. Rendering happens on the worker, under the limits;
 //! printing happens on the main thread ([`print`]).
 
-pub mod html;
 pub mod dot;
+pub mod html;
 pub mod interleaving;
 pub mod json;
 pub mod model;
 pub mod names;
+mod objects;
 pub mod operation;
 pub mod print;
 pub mod quasi;

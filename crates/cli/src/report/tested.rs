@@ -5,13 +5,14 @@
 
 use std::collections::HashMap;
 
-use selvedge_driver::{CoverageRecord, Finding, FindingKind, Search, Settings, TestReport};
+use selvedge_driver::{CoverageRecord, Finding, FindingKind, ObjectReport, Search, Settings, TestReport};
 use serde::Serialize;
 
 use super::Entry;
 use super::interleaving;
 use super::json::{self, round};
 use super::names::Names;
+use super::objects;
 use super::text::{FAIL, FAINT, PASS, UNKNOWN, clean, paint, paragraph};
 use crate::exit::Exit;
 use crate::quantity::{count, counted, show_time};
@@ -23,6 +24,8 @@ pub const CRITERION: &str = "assertions";
 pub struct Tested {
     /// What the runtime saw.
     pub report: TestReport,
+    /// The same for an object, with what is said of matrices.
+    pub object: Option<ObjectReport>,
     /// What it was asked to do.
     pub settings: Settings,
     /// Whether Ctrl-C or the end of the process cut it short.
@@ -70,6 +73,9 @@ impl Tested {
         let (report, settings) = (&self.report, &self.settings);
         if !report.findings.is_empty() {
             return Exit::Violation;
+        }
+        if let Some(object) = &self.object {
+            return if object.complete { Exit::Pass } else { Exit::Unknown };
         }
         if report.coverage.reaches(settings) { Exit::Pass } else { Exit::Unknown }
     }
@@ -174,14 +180,22 @@ impl Tested {
         let (label, says) = match self.exit() {
             Exit::Pass => (paint(PASS, "PASS"), "no violation in what was covered".to_owned()),
             Exit::Violation => {
-                let kinds: Vec<&str> = self.report.findings.iter().map(|finding| finding.kind.name()).collect();
+                let kinds: Vec<&str> = match &self.object {
+                    Some(object) => object.findings.iter().map(|found| found.kind.name()).collect(),
+                    None => self.report.findings.iter().map(|finding| finding.kind.name()).collect(),
+                };
                 (paint(FAIL, "FAIL"), kinds.join(", "))
             }
             _ => (paint(UNKNOWN, "UNKNOWN"), "no violation so far, and that says nothing about the rest".to_owned()),
         };
         let mut text = format!("{label}  {test}: {says}\n");
-        for (finding, path) in self.report.findings.iter().zip(&self.paths) {
+        for (number, (finding, path)) in self.report.findings.iter().zip(&self.paths).enumerate() {
+            let object = self.object.as_ref().and_then(|object| object.findings.get(number));
+            text += &object.map_or(String::new(), |object| format!("\n{}", objects::explanation(object)));
             text += &format!("\n{}\n", found(finding, path, names));
+        }
+        if let Some(object) = &self.object {
+            return text + &objects::numbers(object);
         }
         if self.report.findings.is_empty() {
             text += &paragraph(&self.coverage(), 2);
@@ -229,7 +243,9 @@ pub fn found(finding: &Finding, path: &str, names: &mut Names) -> String {
             sentence = format!("{sentence} ({at})");
         }
     }
-    let who = if stuck { String::new() } else { format!(", thread T{}", finding.thread) };
+    let operations =
+        matches!(finding.kind, FindingKind::NotLinearizable | FindingKind::Stuck | FindingKind::Nondeterministic);
+    let who = if stuck || operations { String::new() } else { format!(", thread T{}", finding.thread) };
     let mut text = paragraph(&format!("Run {}{who}: {sentence}.", count(finding.run)), 2);
     let table = interleaving::draw(finding, names);
     if !table.is_empty() {
@@ -378,6 +394,8 @@ struct TestDocument {
     histories: u64,
     cpu_seconds: f64,
     findings: Vec<Found>,
+    #[serde(flatten)]
+    object: Option<objects::Document>,
 }
 
 /// A finding in JSON; the rest of it is in its file.
@@ -423,6 +441,7 @@ impl TestDocument {
             histories: report.histories,
             cpu_seconds: round(report.cpu_seconds),
             findings: found.map(|(finding, path)| Found::new(finding, path, names)).collect(),
+            object: test.object.as_ref().map(objects::Document::new),
         }
     }
 }
@@ -434,7 +453,8 @@ mod tests {
     fn tested(search: Search, coverage: CoverageRecord, runs: u64, runs_max: u64) -> Tested {
         let report = TestReport { runs, coverage, ..TestReport::new("t") };
         let settings = Settings { search, runs_max, ..Settings::default() };
-        Tested { report, settings, interrupted: false, paths: vec![], program: String::new(), function: None }
+        let (object, program) = (None, String::new());
+        Tested { report, object, settings, interrupted: false, paths: vec![], program, function: None }
     }
 
     #[test]

@@ -6,7 +6,9 @@ use crate::*;
 fn history(name: &str, put: &[i64], out: &[&str]) -> String {
     let mut text = String::new();
     for value in put {
-        text.push_str(&format!("{{\"call\":\"enq\",\"value\":{value},\"thread\":0}}\n{{\"return\":null,\"thread\":0}}\n"));
+        text.push_str(&format!(
+            "{{\"call\":\"enq\",\"value\":{value},\"thread\":0}}\n{{\"return\":null,\"thread\":0}}\n"
+        ));
     }
     for value in out {
         text.push_str(&format!("{{\"call\":\"deq\",\"thread\":0}}\n{{\"return\":{value},\"thread\":0}}\n"));
@@ -32,7 +34,10 @@ fn factors_decide() {
 fn readings_decide() {
     let open = history("open.jsonl", &[1, 2], &["2"]);
     let check = |extra: &[&str], code| {
-        let args: Vec<&str> = ["check", &open, "--object", "queue", "--quasi", "deq=1"].into_iter().chain(extra.iter().copied()).collect();
+        let args: Vec<&str> = ["check", &open, "--object", "queue", "--quasi", "deq=1"]
+            .into_iter()
+            .chain(extra.iter().copied())
+            .collect();
         selvedge(&args).expect(code)
     };
     check(&[], 0);
@@ -78,7 +83,11 @@ fn certificates_are_verified() {
         let json: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
         assert_eq!(json["histories_buggy"], code, "{}", run.stdout);
         let run = selvedge(&["verify", &path, &certificate]).expect(0);
-        assert!(run.stdout.contains("quasi linearizable as a queue with deq=1 (prefix, causal, distance)"), "{}", run.stdout);
+        assert!(
+            run.stdout.contains("quasi linearizable as a queue with deq=1 (prefix, causal, distance)"),
+            "{}",
+            run.stdout
+        );
         let text = std::fs::read_to_string(&certificate).unwrap();
         std::fs::write(&certificate, text.replace("deq=1", if code == 0 { "deq=0" } else { "deq=5" })).unwrap();
         selvedge(&["verify", &path, &certificate]).expect(1);

@@ -5,3 +5,4 @@ pub mod dfs;
 pub mod pct;
 pub mod random;
 pub mod replay;
+pub mod serial;

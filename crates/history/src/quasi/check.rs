@@ -69,7 +69,8 @@ pub fn check(
     let rules = Rules { factors: resolved.factors.clone(), ..rules.clone() };
     let parts = Parts::split(log, |call| call.key.clone());
     budget.note_start(parts.len());
-    let mut answer = Answer { kind, verdict: Verdict::Pass(Vec::new()), parts: parts.len(), parts_passed: 0, states: 0 };
+    let mut answer =
+        Answer { kind, verdict: Verdict::Pass(Vec::new()), parts: parts.len(), parts_passed: 0, states: 0 };
     let mut all = Vec::new();
     for part in 0..parts.len() {
         let view = parts.view(log, part);
@@ -203,9 +204,10 @@ impl<O: Object + Sequential> Telling<'_, O> {
     /// The method and argument of a call: one that the log has, or one that the object could be asked.
     fn call(&self, input: &O::Input) -> (String, Value) {
         let view = self.task.view;
-        let made = view.ops.iter().find(|&&op| {
-            read(self.object, self.task.kind, view.log, op).is_ok_and(|made| made == *input)
-        });
+        let made = view
+            .ops
+            .iter()
+            .find(|&&op| read(self.object, self.task.kind, view.log, op).is_ok_and(|made| made == *input));
         if let Some(&op) = made {
             let call = view.recorded(op);
             return (view.log.name(call.method).to_owned(), self.task.kind.argument(call));

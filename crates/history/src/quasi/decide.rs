@@ -180,8 +180,10 @@ impl<S: Sequential> Question<'_, S> {
     fn excess(&self, rules: &Rules, events: u32, operation: OpId, states: &mut u64) -> Result<Option<Excess>, Limit> {
         let prefix = self.history.prefix(events as usize);
         let failing = &self.history.operation(operation);
-        let own = self.classing.pick(self.spec, &failing.input, failing.output(), self.classing.of[operation.0 as usize]);
-        let relaxed = (0..rules.factors.len() as u16).filter(|&class| rules.factors[class as usize] > 0 && class != own);
+        let own =
+            self.classing.pick(self.spec, &failing.input, failing.output(), self.classing.of[operation.0 as usize]);
+        let relaxed =
+            (0..rules.factors.len() as u16).filter(|&class| rules.factors[class as usize] > 0 && class != own);
         let classes = [own].into_iter().filter(|&class| class > 0).chain(relaxed);
         let most = rules.factors.iter().max().map_or(0, |most| most + FACTOR_MORE);
         for class in classes {

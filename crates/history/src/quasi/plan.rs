@@ -95,7 +95,8 @@ impl<'a, S: Sequential> Plan<'a, S> {
             one.removed.sort_unstable();
         }
         let is_distinct = traffic.values().all(|one| one.called.len() <= 1);
-        let pending = (0..ops.len() as u32).filter(|&op| ops[op as usize].label.is_none() && !ops[op as usize].is_silent);
+        let pending =
+            (0..ops.len() as u32).filter(|&op| ops[op as usize].label.is_none() && !ops[op as usize].is_silent);
         let pending = pending.collect();
         let mut plan = Plan {
             spec,

@@ -5,6 +5,7 @@
 
 use std::hash::Hash;
 
+use crate::object::Object;
 use crate::object::counter::{self, Counter};
 use crate::object::deque::{self, Deque};
 use crate::object::priority_queue::{self, PriorityQueue};
@@ -12,7 +13,6 @@ use crate::object::queue::{self, Queue};
 use crate::object::register::{self, Register};
 use crate::object::set::{self, Set};
 use crate::object::stack::{self, Stack};
-use crate::object::Object;
 use crate::{Spec, Value};
 
 /// A specification whose runs can be enumerated one operation at a time.

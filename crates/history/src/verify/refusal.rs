@@ -215,7 +215,9 @@ impl fmt::Display for Refusal {
         use Refusal::*;
         match self {
             NotACertificate(what) => write!(f, "the document is a {what:?}, not a certificate"),
-            Version(version) => write!(f, "the certificate has version {version}, which does not go with its criterion"),
+            Version(version) => {
+                write!(f, "the certificate has version {version}, which does not go with its criterion")
+            }
             Criterion(name) => write!(f, "the criterion {name:?} is not known, or not the one of this version"),
             Object(name) => write!(f, "the object {name:?} is not known"),
             Initial { object, initial } => write!(f, "a {object} cannot start with {initial}"),
@@ -352,7 +354,9 @@ impl Refusal {
                 f,
                 "entry {place} of the linearization is {off} places from its place in the run, and {factor} are allowed"
             ),
-            NotLegal(place) => write!(f, "the object does not do entry {place} of the linearization where the run has it"),
+            NotLegal(place) => {
+                write!(f, "the object does not do entry {place} of the linearization where the run has it")
+            }
             Uncaused(place) => {
                 write!(f, "entry {place} of the linearization needs a value before its insertion was called")
             }

@@ -15,7 +15,7 @@ mod cases;
 mod counting;
 mod models;
 mod notation;
-mod random;
 mod quasi;
+mod random;
 mod real;
 mod specs;

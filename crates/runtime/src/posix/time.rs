@@ -133,7 +133,7 @@ fn next_random() -> u64 {
         let fiber = control.fiber();
         fiber.random = fiber.random.wrapping_add(1);
         fiber.spin.effect();
-        let seed = control.settings.seed ^ (control.current as u64) << 56;
+        let seed = (control.settings.seed ^ (control.current as u64) << 56).wrapping_add(control.lineup.shift);
         selvedge_explore::Rng::for_run(seed, control.fiber().random).next()
     })
 }

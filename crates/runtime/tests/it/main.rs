@@ -8,6 +8,7 @@ mod jobs;
 mod known;
 mod livelock;
 mod memory;
+mod objects;
 mod replay;
 mod retries;
 mod rust;

@@ -19,8 +19,8 @@ const VERDICTS: [&str; 7] = ["pass", "panic", "lost-wakeup", "deadlock", "use-af
 /// Some tests have too many schedules for a test of this tool, with the standard library instrumented.
 const RUNS_MAX: u64 = 5_000;
 
-/// The name and the line of every test of the file.
-fn tests(path: &Path) -> Vec<(String, usize)> {
+/// The name and the line of every test of the file that calls this.
+fn tests(path: &Path, calls: &str) -> Vec<(String, usize)> {
     let text = std::fs::read_to_string(path).expect("the tests");
     let mut name = String::new();
     let mut tests = Vec::new();
@@ -30,7 +30,7 @@ fn tests(path: &Path) -> Vec<(String, usize)> {
         }
         if let Some(rest) = code.strip_prefix("matrix!(") {
             tests.push((rest.split(' ').next().unwrap_or_default().to_string(), line + 1));
-        } else if code.contains("selvedge::explore(") && !code.contains("check([$") {
+        } else if code.trim_start().starts_with(calls) && !code.contains("check([$") {
             tests.push((name.clone(), line + 1));
         }
     }
@@ -50,6 +50,16 @@ impl File {
 
     /// Runs the tests whose name contains one of `filters`, or all; what each saw.
     fn run(&self, settings: &Settings, filters: &[&str]) -> Vec<(String, TestReport)> {
+        let reports = self.reports(settings, filters, "selvedge::explore(").into_iter();
+        let test = |(name, mut report): (String, Report)| {
+            assert_eq!(report.tests.len(), 1, "{name}: {:?}", report.error);
+            (name, report.tests.remove(0))
+        };
+        reports.map(test).collect()
+    }
+
+    /// The same for tests that make this call.
+    fn reports(&self, settings: &Settings, filters: &[&str], calls: &str) -> Vec<(String, Report)> {
         let directory = scratch(&format!("rust-{}", self.project));
         let reports = directory.join(format!("reports-{}", self.name));
         let _ = std::fs::remove_dir_all(&reports);
@@ -77,11 +87,9 @@ impl File {
             let path = reports.join(format!("tests-{}-rs-{line}.json", self.name.replace('_', "-")));
             let text =
                 std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name} at {line}: {error}\n{printed}"));
-            let mut report: Report = serde_json::from_str(&text).expect("a report");
-            assert_eq!(report.tests.len(), 1, "{name}: {:?}", report.error);
-            (name, report.tests.remove(0))
+            (name, serde_json::from_str(&text).expect("a report"))
         };
-        tests(&self.path()).into_iter().filter(|(name, _)| wanted(name)).map(read).collect()
+        tests(&self.path(), calls).into_iter().filter(|(name, _)| wanted(name)).map(read).collect()
     }
 
     /// Compares the verdicts, and the numbers of runs with those beside the file.
@@ -144,5 +152,19 @@ fn queue_matrices() {
     for (name, test) in matrices {
         verdict(&name, &test);
         assert_eq!((test.coverage, test.truncated), (CoverageRecord::Preemptions(2), 0), "{name}");
+    }
+}
+
+#[test]
+fn objects_get_the_verdict_of_their_name() {
+    let settings = Settings { time_max: Some(10.0), ..Settings::default() };
+    let objects = File { project: "rust", name: "objects" }.reports(&settings, &[], "selvedge::object");
+    assert!(objects.len() >= 10);
+    for (name, report) in objects {
+        let (name, object) = (name.replace('_', "-"), &report.objects[0]);
+        let found = object.findings.first().map_or("pass", |finding| finding.kind.name());
+        println!("{name}: {found}, {} matrices, {} runs, {:.3} s", object.matrices, object.runs, object.cpu_seconds);
+        assert!(name.starts_with(found), "{name}: {found}");
+        assert!(found != "pass" || object.complete, "{name}: {:?}", object.limit);
     }
 }

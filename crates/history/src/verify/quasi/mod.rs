@@ -146,8 +146,7 @@ impl Rules {
 
     /// The class of an operation.
     fn class(&self, method: &str, action: &Action, result: Option<&Value>) -> usize {
-        let found_nothing =
-            matches!(action, Action::Remove(_) | Action::Peek(_)) && result.is_some_and(Value::is_nil);
+        let found_nothing = matches!(action, Action::Remove(_) | Action::Peek(_)) && result.is_some_and(Value::is_nil);
         let find = |empty: bool| {
             let same = |name: &str| name == "*" || self.is_same_method(name, method);
             self.named.iter().find(|(name, only_empty, _)| *only_empty == empty && same(name)).map(|entry| entry.2)

@@ -31,9 +31,9 @@ pub(super) fn check_all(reading: &Reading<'_>, rules: &Rules, all: &[QuasiOrders
     }
     let operations = reading.log.history.operations();
     // What is pending alone in its object has no orders to stand in.
-    let left = (0..operations.len() as u32).map(OpId).find(|op| {
-        !covered.contains(op) && (operations[op.0 as usize].ret.is_some() || reading.is_stuck())
-    });
+    let left = (0..operations.len() as u32)
+        .map(OpId)
+        .find(|op| !covered.contains(op) && (operations[op.0 as usize].ret.is_some() || reading.is_stuck()));
     left.map_or(Ok(()), |op| Err(Refusal::Missing(op).into()))
 }
 

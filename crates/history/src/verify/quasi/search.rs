@@ -7,9 +7,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Rules, bare_calls, brings, insertion, needs};
+use crate::Value;
 use crate::verify::simulate::{Action, Object};
 use crate::verify::{Members, Stop};
-use crate::Value;
 
 /// A call with its result, `None` where it is left open, its class, and for an open result the event it was emitted at.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -312,7 +312,8 @@ impl Search<'_> {
         if self.acts[x.0].class != class {
             return;
         }
-        let lines = if self.rules.factors[class] == 0 { vec![from.lines[class].clone()] } else { self.both(from, x, y) };
+        let lines =
+            if self.rules.factors[class] == 0 { vec![from.lines[class].clone()] } else { self.both(from, x, y) };
         for line in lines {
             let mut next = Configuration { object: object.clone(), ..from.clone() };
             next.added += usize::from(step.is_none() && from.lines[class].lin.is_empty());
@@ -335,7 +336,8 @@ impl Search<'_> {
         let mut done: Vec<Option<usize>> =
             (0..line.lin.len()).filter(|&i| line.lin[i].0 == *y || open(&line.lin[i].0)).map(Some).collect();
         done.push(None);
-        let become_ = |done| if self.rules.is_strict { strict(line, factor, x, y, done) } else { far(line, factor, x, y, done) };
+        let become_ =
+            |done| if self.rules.is_strict { strict(line, factor, x, y, done) } else { far(line, factor, x, y, done) };
         done.into_iter().flat_map(become_).collect()
     }
 
@@ -343,9 +345,10 @@ impl Search<'_> {
     fn is_caused(&self, from: &Configuration, x: &Act, at: usize) -> bool {
         let Meaning { action, result: Some(result), .. } = &self.acts[x.0] else { return true };
         let Some((value, is_taken)) = needs(action, result).filter(|_| !self.rules.is_free) else { return true };
-        let called = self.moves.iter().filter(|step| {
-            step.call < at && brings(step.action, step.ret.map(|(_, result)| result)) == Some(&value)
-        });
+        let called = self
+            .moves
+            .iter()
+            .filter(|step| step.call < at && brings(step.action, step.ret.map(|(_, result)| result)) == Some(&value));
         let taken = self.moves.iter().enumerate().filter(|(i, step)| {
             let takes = step.ret.is_some_and(|(_, result)| needs(step.action, result) == Some((value.clone(), true)));
             takes && (step.ret.is_some_and(|(ret, _)| ret < at) || (at == from.at && from.out.contains(i)))

@@ -52,8 +52,7 @@ pub fn holds(shape: Shape, ops: &[Op], relaxed: Relaxed, rules: &Rules) -> bool 
 impl Search<'_> {
     /// Tries every next operation of the linearization; `moment` is when the last one took effect, at the earliest.
     fn linearize(&self, order: &mut Vec<(Option<usize>, Did)>, moment: usize) -> bool {
-        let placed: Vec<bool> =
-            (0..self.ops.len()).map(|i| order.iter().any(|entry| entry.0 == Some(i))).collect();
+        let placed: Vec<bool> = (0..self.ops.len()).map(|i| order.iter().any(|entry| entry.0 == Some(i))).collect();
         let all = (0..self.ops.len()).all(|i| placed[i] || self.ops[i].is_pending());
         if all && self.has_run(order) {
             return true;
@@ -116,8 +115,7 @@ impl Search<'_> {
         }
         let before = order.iter().filter(|entry| entry.1 == did).count();
         let Did::Take(Some(value)) = did else { return Some(0) };
-        let mut calls: Vec<usize> =
-            self.ops.iter().filter(|op| op.did == Did::Put(value)).map(|op| op.call).collect();
+        let mut calls: Vec<usize> = self.ops.iter().filter(|op| op.did == Did::Put(value)).map(|op| op.call).collect();
         calls.sort_unstable();
         calls.get(before).copied()
     }
@@ -187,14 +185,7 @@ fn is_strict(order: &[(Option<usize>, Did)], run: &[u32], relaxed: Relaxed) -> b
 }
 
 /// Checks a witness of the library by the definition; panics where it is wrong.
-pub fn check(
-    shape: Shape,
-    ops: &[Op],
-    order: &[(Option<usize>, Did)],
-    run: &[u32],
-    relaxed: Relaxed,
-    rules: &Rules,
-) {
+pub fn check(shape: Shape, ops: &[Op], order: &[(Option<usize>, Did)], run: &[u32], relaxed: Relaxed, rules: &Rules) {
     let context = || format!("{shape:?} {relaxed:?} {rules:?}\n{ops:?}\n{order:?}\n{run:?}");
     let search = Search { shape, ops, relaxed, rules, alphabet: Vec::new(), later_max: 0 };
     let mut moment = 0;

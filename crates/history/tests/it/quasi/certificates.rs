@@ -132,7 +132,8 @@ fn opposite(claim: &QuasiClaim, log: &Log) -> QuasiClaim {
             QuasiClaim::Fail { part: Default::default(), violation }
         }
         QuasiClaim::Fail { .. } => {
-            let complete = (0..log.history.len() as u32).map(OpId).filter(|&op| log.history.operation(op).ret.is_some());
+            let complete =
+                (0..log.history.len() as u32).map(OpId).filter(|&op| log.history.operation(op).ret.is_some());
             let linearization: Vec<_> =
                 complete.map(selvedge_history::certificate::quasi::QuasiPlaced::Operation).collect();
             let run = (0..linearization.len() as u32).collect();

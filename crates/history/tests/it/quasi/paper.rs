@@ -63,7 +63,9 @@ fn figure_2_has_three_legal_serial_histories() {
     }
     out.sort();
     assert_eq!(out, [vec![1, 2, 3, 4], vec![1, 2, 4, 3], vec![1, 2, 4, 3]]);
-    for (deqs, is_linearizable) in [([1, 2, 3, 4], true), ([1, 2, 4, 3], true), ([3, 2, 1, 4], false), ([2, 1, 3, 4], false)] {
+    for (deqs, is_linearizable) in
+        [([1, 2, 3, 4], true), ([1, 2, 4, 3], true), ([3, 2, 1, 4], false), ([2, 1, 3, 4], false)]
+    {
         check(&figure_1(deqs), Relaxed::All(0), &as_printed(), is_linearizable);
     }
     // 3, 2, 1, 4 needs 3 to come out two places early.

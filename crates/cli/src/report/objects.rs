@@ -1,0 +1,108 @@
+//! Reports on objects: the matrix with its results, why no serial history explains them, and how much was tested.
+
+use selvedge_driver::{CoverageRecord, MatrixRecord, ObjectFinding, ObjectReport};
+use serde::Serialize;
+
+use super::text::{FAINT, clean, paint, paragraph};
+use crate::quantity::{count, counted};
+
+/// What is wrong, in front of the interleaving.
+pub fn explanation(found: &ObjectFinding) -> String {
+    let lines = found.explanation.lines().map(|line| format!("{}\n", clean(line)));
+    let mut text: String = lines.collect();
+    if found.first_matrix != found.matrix {
+        text += &format!("  (first seen in: {})\n", clean(&found.first_matrix));
+    }
+    text + &format!("  matrix: --matrix \"{}\"\n", clean(&found.matrix))
+}
+
+/// How much was tested.
+pub fn numbers(report: &ObjectReport) -> String {
+    let mut text = String::new();
+    if report.findings.is_empty() {
+        let schedules = match report.coverage {
+            CoverageRecord::Exhaustive => "each under every schedule".to_owned(),
+            CoverageRecord::Preemptions(bound) => format!(
+                "{} of them under every schedule, all under every schedule with at most {}",
+                count(report.matrices_exhaustive),
+                counted(u64::from(bound), "preemption")
+            ),
+            CoverageRecord::Sampled(runs) => format!("each under {} at random", counted(runs, "schedule")),
+            CoverageRecord::Replayed => "one schedule, replayed".to_owned(),
+            CoverageRecord::Partial => "nothing is covered completely".to_owned(),
+        };
+        text += &paragraph(&format!("matrices tested: {} ({}), {schedules}", count(report.matrices), report.plan), 2);
+        if let Some(limit) = &report.limit {
+            text += &paragraph(&format!("not everything that was planned: {}", clean(limit)), 2);
+        }
+    }
+    let line = format!(
+        "{}, {}, {} ({} of them stuck with reason), {}, {:.3} cpu s",
+        count_of(report.matrices, "matrix", "matrices"),
+        count_of(report.serial_histories, "serial history", "serial histories"),
+        count_of(report.histories, "history", "histories"),
+        count(report.stuck),
+        counted(report.runs, "run"),
+        report.cpu_seconds
+    );
+    text + &format!("  {}\n", paint(FAINT, line))
+}
+
+fn count_of(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
+}
+
+/// What JSON adds for an object.
+#[derive(Serialize)]
+pub struct Document {
+    criterion: String,
+    plan: String,
+    matrices: u64,
+    matrices_failed: u64,
+    matrices_exhaustive: u64,
+    matrices_wanted: u64,
+    serial_histories: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    records: Vec<MatrixRecord>,
+    violations: Vec<Violation>,
+}
+
+#[derive(Serialize)]
+struct Violation {
+    kind: &'static str,
+    matrix: String,
+    first_matrix: String,
+    dimension: String,
+    results: Vec<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preemptions: Option<u32>,
+    serial: Vec<String>,
+    regression: String,
+}
+
+impl Document {
+    /// What is said of the object.
+    pub fn new(report: &ObjectReport) -> Self {
+        let violation = |found: &ObjectFinding| Violation {
+            kind: found.kind.name(),
+            matrix: found.matrix.clone(),
+            first_matrix: found.first_matrix.clone(),
+            dimension: found.dimension.clone(),
+            results: found.results.clone(),
+            preemptions: found.preemptions,
+            serial: found.serial.clone(),
+            regression: found.regression.clone(),
+        };
+        Document {
+            criterion: report.criterion.clone(),
+            plan: report.plan.clone(),
+            matrices: report.matrices,
+            matrices_failed: report.matrices_failed,
+            matrices_exhaustive: report.matrices_exhaustive,
+            matrices_wanted: report.matrices_wanted,
+            serial_histories: report.serial_histories,
+            records: report.records.clone(),
+            violations: report.findings.iter().map(violation).collect(),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What the runtime is asked about objects, and what it answers.
+
+use serde::{Deserialize, Serialize};
+
+use crate::finding::Finding;
+use crate::report::{CoverageRecord, TestReport};
+
+/// What to do with the objects of a program, beside the settings of the search.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ObjectSettings {
+    /// Options as lines of text, in place of the object's own or added to them.
+    pub options: Vec<String>,
+}
+
+/// What is wrong with an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ObjectKind {
+    /// Results that no serial order of the operations explains.
+    NotLinearizable,
+    /// An operation that waits, although after no serial order it would.
+    Stuck,
+    /// Serial runs of the same calls that differ.
+    Nondeterministic,
+    /// A panic or exception that no serial run has.
+    Panic,
+    /// A data race.
+    Race,
+    /// Memory used after it was freed, freed twice, or never allocated.
+    Memory,
+    /// Anything else that ends a run badly: a signal, an assertion, a lock used wrongly.
+    Crash,
+}
+
+impl ObjectKind {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            ObjectKind::NotLinearizable => "not-linearizable",
+            ObjectKind::Stuck => "stuck",
+            ObjectKind::Nondeterministic => "nondeterministic",
+            ObjectKind::Panic => "panic",
+            ObjectKind::Race => "race",
+            ObjectKind::Memory => "memory",
+            ObjectKind::Crash => "crash",
+        }
+    }
+}
+
+/// A violation by an object.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ObjectFinding {
+    /// What is wrong.
+    pub kind: ObjectKind,
+    /// The smallest matrix found that shows it.
+    pub matrix: String,
+    /// The matrix that it was first seen in.
+    pub first_matrix: String,
+    /// Threads by calls.
+    pub dimension: String,
+    /// Each operation with its result: the calls before and after first, then each thread.
+    pub results: Vec<Vec<String>>,
+    /// How many preemptions the schedule has, where that is known; no schedule with fewer shows it.
+    pub preemptions: Option<u32>,
+    /// Calls and returns in their order.
+    pub timeline: String,
+    /// The table, and why there is no witness.
+    pub explanation: String,
+    /// The serial histories that come closest, or the two that differ.
+    pub serial: Vec<String>,
+    /// A test that shows it again, in the language of the object.
+    pub regression: String,
+    /// The run.
+    pub finding: Finding,
+}
+
+/// What came of one matrix.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MatrixRecord {
+    /// The matrix.
+    pub matrix: String,
+    /// `pass`, `fail` or `unknown`.
+    pub verdict: String,
+    /// What is wrong, when something is.
+    pub kind: Option<ObjectKind>,
+    /// Serial histories in which everything returned.
+    pub serial_full: u64,
+    /// Serial histories that end in an operation that blocks.
+    pub serial_stuck: u64,
+    /// Distinct histories of phase 2.
+    pub histories: u64,
+    /// Runs of phase 1.
+    pub serial_runs: u64,
+    /// Runs of phase 2.
+    pub runs: u64,
+    /// Processor time of phase 1.
+    pub serial_seconds: f64,
+    /// Processor time of phase 2.
+    pub seconds: f64,
+    /// What was covered of the schedules.
+    pub coverage: CoverageRecord,
+}
+
+/// What came of one object.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ObjectReport {
+    /// Its name.
+    pub object: String,
+    /// The criterion that histories were held against.
+    pub criterion: String,
+    /// How many matrices were tested to their end.
+    pub matrices: u64,
+    /// How many of them failed.
+    pub matrices_failed: u64,
+    /// How many of them under every schedule.
+    pub matrices_exhaustive: u64,
+    /// How many had to be tested.
+    pub matrices_wanted: u64,
+    /// What the matrices were, in words.
+    pub plan: String,
+    /// Serial histories, over all matrices.
+    pub serial_histories: u64,
+    /// Distinct histories of phase 2, over all matrices.
+    pub histories: u64,
+    /// How many of them were stuck, with good reason.
+    pub stuck: u64,
+    /// Runs of both phases.
+    pub runs: u64,
+    /// Steps of both phases.
+    pub points: u64,
+    /// Processor time.
+    pub cpu_seconds: f64,
+    /// What was covered of the schedules of each matrix: the least.
+    pub coverage: CoverageRecord,
+    /// Whether everything that had to be tested was, as the settings ask for it.
+    pub complete: bool,
+    /// Why it was not.
+    pub limit: Option<String>,
+    /// One for each matrix, when the search goes on after findings.
+    pub records: Vec<MatrixRecord>,
+    /// What was found.
+    pub findings: Vec<ObjectFinding>,
+    /// Why it cannot be tested at all.
+    pub error: Option<String>,
+}
+
+impl ObjectReport {
+    /// The same as the report of a test: what runs and findings are to whoever does not ask for matrices.
+    pub fn to_test(&self) -> TestReport {
+        TestReport {
+            test: self.object.clone(),
+            runs: self.runs,
+            redundant: 0,
+            blocked: self.stuck,
+            truncated: 0,
+            worker_lost: false,
+            points: self.points,
+            cpu_seconds: self.cpu_seconds,
+            coverage: self.coverage,
+            bound: match self.coverage {
+                CoverageRecord::Preemptions(bound) => Some(bound),
+                _ => None,
+            },
+            histories: self.histories,
+            history_texts: Vec::new(),
+            findings: self.findings.iter().map(|found| found.finding.clone()).collect(),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Every order of whole operations: no thread is interrupted between the call and the return of one (phase 1 of Line-Up,
+//! PLDI 2010, section 4.1).
+//!
+//! A machine shows operations as accesses to [`HISTORY`]. The first thread prepares the test, makes operations of its own before and
+//! after the others, and goes first whenever it can. A thread that waits at a call is between operations. Any other thread was
+//! created by the object itself: it goes on when an operation waits for it, and between operations each such thread may
+//! go once, as far as it can.
+//!
+//! Invariant: an operation that cannot go on ends the run ([`Stop::Blocked`]) although others could begin; the strategy branches
+//! only over who comes next, so there is one run for each order.
+
+use std::ops::ControlFlow;
+
+use crate::access::{HISTORY, Kind, Thread};
+use crate::point::{ChoicePoint, Coverage, Decision, Pending, Readiness, Run, Stop, Strategy};
+use crate::strategy::dfs::Search;
+
+/// All orders of operations.
+#[derive(Clone, Debug, Default)]
+pub struct Serial {
+    search: Search,
+    /// The thread whose operation has been called and has not returned.
+    open: Option<Thread>,
+    /// How many steps of the run were looked at.
+    looked: usize,
+    /// The threads of the object that went since the last operation, one bit each.
+    went: u64,
+}
+
+impl Serial {
+    /// A search that has seen nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes note of calls and returns since the last decision.
+    fn look(&mut self, at: &ChoicePoint<'_>) {
+        for step in self.looked..at.trace.len() {
+            let thread = at.trace.step(step).thread;
+            for access in at.trace.accesses(step).iter().filter(|access| access.object == HISTORY) {
+                match access.kind {
+                    Kind::Call => (self.open, self.went) = (Some(thread), 0),
+                    Kind::Return if self.open == Some(thread) => self.open = None,
+                    _ => {}
+                }
+            }
+        }
+        self.looked = at.trace.len();
+    }
+
+    fn among(&mut self, set: u64, at: &ChoicePoint<'_>) -> Decision {
+        let first = Thread(set.trailing_zeros() as u8);
+        match self.search.thread(set, first) {
+            Some(thread) => Decision::Run(thread),
+            None => Decision::Stop(Stop::Diverged(at.trace.len())),
+        }
+    }
+}
+
+/// Whether the thread is between two operations.
+fn at_call(pending: &Pending) -> bool {
+    pending.access.object == HISTORY && pending.access.kind == Kind::Call
+}
+
+fn bits<'a>(threads: impl Iterator<Item = &'a Pending>) -> u64 {
+    threads.fold(0, |set, pending| set | 1 << pending.thread.index())
+}
+
+impl Strategy for Serial {
+    fn start(&mut self) -> ControlFlow<Coverage> {
+        (self.open, self.looked, self.went) = (None, 0, 0);
+        if self.search.advance() {
+            return ControlFlow::Continue(());
+        }
+        ControlFlow::Break(if self.search.diverged() { Coverage::Partial } else { Coverage::Exhaustive })
+    }
+
+    fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision {
+        self.look(at);
+        let enabled = || at.pending.iter().filter(|pending| pending.is_enabled());
+        let own = |pending: &&Pending| !at_call(pending) && pending.thread.index() != 0;
+        if let Some(open) = self.open {
+            if enabled().any(|pending| pending.thread == open) {
+                return Decision::Run(open);
+            }
+            return match bits(enabled().filter(own)) {
+                0 => Decision::Stop(Stop::Blocked),
+                set => self.among(set, at),
+            };
+        }
+        let last = at.current().and_then(|thread| at.pending_of(thread));
+        if let Some(last) = last.filter(|last| last.readiness == Readiness::Ready && !at_call(last)) {
+            return Decision::Run(last.thread);
+        }
+        if enabled().any(|pending| pending.thread.index() == 0) {
+            return Decision::Run(Thread(0));
+        }
+        let went = self.went;
+        let may = |pending: &&Pending| at_call(pending) || went & 1 << pending.thread.index() == 0;
+        let set = match bits(enabled().filter(may)) {
+            0 => bits(enabled()),
+            set => set,
+        };
+        let decision = self.among(set, at);
+        if let Decision::Run(thread) = decision {
+            self.went |= 1 << thread.index();
+        }
+        decision
+    }
+
+    fn pick(&mut self, options: u32) -> u32 {
+        self.search.result(options)
+    }
+
+    fn finish(&mut self, run: &Run<'_>) {
+        self.search.ended(run.end);
+    }
+}

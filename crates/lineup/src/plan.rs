@@ -1,0 +1,276 @@
+//! Which matrices are tested, and in which order: Check, AutoCheck and RandomCheck (Line-Up figures 5, 6 and 8).
+//!
+//! Invariant: the order is a function of the options and the calls, and two matrices that differ only in the order of their threads
+//! are tested once. Departure from figure 6: the n × n matrices are not only over the first n calls but over the whole list, which
+//! still grows, so that a fault that needs the last call shows at 2 × 2.
+
+use std::collections::HashSet;
+
+use selvedge_explore::Rng;
+
+use crate::calls::{CallId, Calls};
+use crate::matrix::Matrix;
+use crate::options::Options;
+
+/// Where a matrix comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// From the user.
+    Given,
+    /// From the enumeration of all, at this size.
+    Auto(usize),
+    /// Drawn at random.
+    Random,
+}
+
+/// How many matrices of one size the default tests at most; the list of calls grows no further than that.
+const AUTO_MAX: u64 = 2_000;
+/// The default size of random matrices.
+const RANDOM_SIZE: usize = 3;
+/// How many random matrices the default tests.
+const SAMPLES: u64 = 100;
+/// In vain so many times: there are no more random matrices that are new.
+const ATTEMPTS: u32 = 1_000;
+
+/// The matrices to test.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    calls: Calls,
+    initial: Vec<CallId>,
+    last: Vec<CallId>,
+    given: std::vec::IntoIter<Matrix>,
+    auto: Option<Auto>,
+    random: Option<Draw>,
+    /// Whether random matrices were asked for, and not only what fits into the time.
+    pub samples_wanted: bool,
+    /// The calls that are in no matrix of the enumeration, for there would be too many.
+    pub left_out: usize,
+}
+
+impl Plan {
+    /// The plan for these options; `seed` where they name none.
+    pub fn new(options: &Options, calls: &Calls, seed: u64) -> Self {
+        let asked = options.threads.is_some() || options.ops.is_some() || options.samples.is_some();
+        let (auto, random) = match (options.tests.is_empty(), options.auto, asked) {
+            (false, _, _) => (None, false),
+            (true, Some(size), asked) => (Some((size, u64::MAX)), asked),
+            (true, None, true) => (None, true),
+            (true, None, false) => (Some((2, AUTO_MAX)), true),
+        };
+        let auto = auto.map(|(size, most)| Auto::new(size, calls.len(), most));
+        let random = random.then(|| Draw {
+            threads: options.threads.unwrap_or(RANDOM_SIZE),
+            ops: options.ops.unwrap_or(RANDOM_SIZE),
+            seed: options.seed.unwrap_or(seed),
+            left: options.samples.unwrap_or(SAMPLES),
+            next: 0,
+            seen: HashSet::new(),
+        });
+        Plan {
+            calls: calls.clone(),
+            initial: options.initial.clone(),
+            last: options.last.clone(),
+            given: options.tests.clone().into_iter(),
+            left_out: auto.as_ref().map_or(0, |auto: &Auto| calls.len() - auto.calls_max),
+            auto,
+            random,
+            samples_wanted: asked,
+        }
+    }
+
+    /// How many matrices are left, of those that must be tested.
+    pub fn must(&self) -> u64 {
+        let auto = self.auto.as_ref().map_or(0, Auto::total);
+        let random = self.random.as_ref().filter(|_| self.samples_wanted).map_or(0, |random| random.left);
+        self.given.len() as u64 + auto.saturating_add(random)
+    }
+
+    /// Whether random matrices follow that only fill the time that is left.
+    pub fn fills_up(&self) -> bool {
+        self.random.is_some() && !self.samples_wanted
+    }
+
+    /// Goes on to random matrices: there is no more time for the enumeration.
+    pub fn leave_enumeration(&mut self) {
+        self.auto = None;
+    }
+
+    /// What is tested, in words.
+    pub fn describe(&self) -> String {
+        let mut parts = Vec::new();
+        if self.given.len() > 0 {
+            parts.push(format!("{} given", self.given.len()));
+        }
+        if let Some(auto) = &self.auto {
+            let over = match self.left_out {
+                0 => String::new(),
+                _ => format!(" over the first {} calls", auto.calls_max),
+            };
+            parts.push(format!("all {0} up to {1}x{1}{over}", auto.total(), auto.size_max));
+        }
+        if let Some(random) = &self.random {
+            let (threads, ops, seed) = (random.threads, random.ops, random.seed);
+            let most = if self.samples_wanted { "" } else { "up to " };
+            parts.push(format!("{most}{} random {threads}x{ops} (seed {seed})", random.left));
+        }
+        parts.join(", then ")
+    }
+
+    /// The next matrix.
+    pub fn next_matrix(&mut self) -> Option<(Stage, Matrix)> {
+        if let Some(mut matrix) = self.given.next() {
+            if matrix.initial.is_empty() && matrix.last.is_empty() {
+                matrix.initial.clone_from(&self.initial);
+                matrix.last.clone_from(&self.last);
+            }
+            return Some((Stage::Given, matrix));
+        }
+        while let Some(auto) = &mut self.auto {
+            match auto.next_columns() {
+                Some(columns) => {
+                    let size = columns.len();
+                    let matrix = self.framed(columns);
+                    if self.allows(&matrix) {
+                        return Some((Stage::Auto(size), matrix));
+                    }
+                }
+                None => self.auto = None,
+            }
+        }
+        let mut random = self.random.take()?;
+        let matrix = self.draw(&mut random);
+        self.random = matrix.is_some().then_some(random);
+        matrix.map(|matrix| (Stage::Random, matrix))
+    }
+
+    fn framed(&self, columns: Vec<Vec<CallId>>) -> Matrix {
+        Matrix { initial: self.initial.clone(), columns, last: self.last.clone() }
+    }
+
+    fn allows(&self, matrix: &Matrix) -> bool {
+        self.calls.exclusive.iter().all(|group| matrix.respects(group))
+    }
+
+    fn draw(&self, random: &mut Draw) -> Option<Matrix> {
+        if random.left == 0 {
+            return None;
+        }
+        for _ in 0..ATTEMPTS {
+            let matrix = self.framed(random.columns(self.calls.len()));
+            if self.allows(&matrix) && random.seen.insert(matrix.clone().canonical()) {
+                random.left -= 1;
+                return Some(matrix);
+            }
+        }
+        None
+    }
+}
+
+/// Random matrices: every entry is drawn alone, each call as likely as any other.
+#[derive(Clone, Debug)]
+struct Draw {
+    threads: usize,
+    ops: usize,
+    seed: u64,
+    left: u64,
+    next: u64,
+    seen: HashSet<Matrix>,
+}
+
+impl Draw {
+    fn columns(&mut self, calls: usize) -> Vec<Vec<CallId>> {
+        let mut rng = Rng::for_run(self.seed, self.next);
+        self.next += 1;
+        let mut call = || CallId(rng.below(calls as u64) as u16);
+        (0..self.threads).map(|_| (0..self.ops).map(|_| call()).collect()).collect()
+    }
+}
+
+/// All matrices of n threads with n calls each, n growing, over the first 1, 2, ... calls.
+#[derive(Clone, Debug)]
+struct Auto {
+    size: usize,
+    size_max: usize,
+    /// How many calls the list has grown to; the newest is in every matrix of this round.
+    calls: usize,
+    calls_max: usize,
+    /// The columns of the next matrix as numbers in base `calls`, never falling: one order of the threads stands for all.
+    columns: Option<Vec<u64>>,
+}
+
+impl Auto {
+    fn new(size_max: usize, calls: usize, most: u64) -> Self {
+        let fits = |calls: &usize| (1..=size_max).all(|size| multisets(*calls, size) <= most);
+        let calls_max = (1..=calls).rev().find(fits).unwrap_or(1);
+        Auto { size: 1, size_max, calls: 1, calls_max, columns: Some(vec![0]) }
+    }
+
+    /// How many there are, all together.
+    fn total(&self) -> u64 {
+        (1..=self.size_max).fold(0, |sum: u64, size| sum.saturating_add(multisets(self.calls_max, size)))
+    }
+
+    fn next_columns(&mut self) -> Option<Vec<Vec<CallId>>> {
+        loop {
+            let columns = self.columns.take()?;
+            let newest = self.calls - 1;
+            let matrix: Vec<Vec<CallId>> = columns.iter().map(|&number| self.digits(number)).collect();
+            self.advance(columns);
+            // Without the newest call it was in an earlier round.
+            if newest_call(&matrix) == newest {
+                return Some(matrix);
+            }
+        }
+    }
+
+    fn digits(&self, mut number: u64) -> Vec<CallId> {
+        let base = self.calls as u64;
+        let mut column: Vec<CallId> = (0..self.size)
+            .map(|_| {
+                let digit = number % base;
+                number /= base;
+                CallId(digit as u16)
+            })
+            .collect();
+        column.reverse();
+        column
+    }
+
+    fn advance(&mut self, mut columns: Vec<u64>) {
+        let most = (self.calls as u64).saturating_pow(self.size as u32) - 1;
+        match columns.iter().rposition(|&column| column < most) {
+            Some(at) => {
+                let next = columns[at] + 1;
+                columns[at..].fill(next);
+                self.columns = Some(columns);
+            }
+            None if self.calls < self.calls_max => {
+                self.calls += 1;
+                self.columns = Some(vec![0; self.size]);
+            }
+            None if self.size < self.size_max => {
+                self.size += 1;
+                self.calls = 1;
+                self.columns = Some(vec![0; self.size]);
+            }
+            None => {}
+        }
+    }
+}
+
+fn newest_call(matrix: &[Vec<CallId>]) -> usize {
+    matrix.iter().flatten().map(|call| call.index()).max().unwrap_or(0)
+}
+
+/// How many matrices of this size there are over so many calls, threads in any order.
+fn multisets(calls: usize, size: usize) -> u64 {
+    let columns = (calls as u128).saturating_pow(size as u32);
+    let mut count: u128 = 1;
+    for at in 0..size as u128 {
+        count = count.saturating_mul(columns.saturating_add(at)) / (at + 1);
+    }
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

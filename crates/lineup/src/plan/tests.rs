@@ -1,0 +1,72 @@
+use super::*;
+
+fn calls(count: usize) -> Calls {
+    Calls::new((0..count).map(|call| format!("c{call}()")).collect()).unwrap()
+}
+
+fn all(mut plan: Plan) -> Vec<(Stage, Matrix)> {
+    std::iter::from_fn(|| plan.next_matrix()).collect()
+}
+
+#[test]
+fn every_matrix_once_up_to_the_order_of_threads() {
+    for (count, size) in [(1, 3), (2, 2), (3, 2), (2, 3)] {
+        let options = Options { auto: Some(size), ..Options::default() };
+        let plan = Plan::new(&options, &calls(count), 1);
+        let must = plan.must();
+        let matrices = all(plan);
+        let distinct: HashSet<Matrix> = matrices.iter().map(|(_, matrix)| matrix.clone().canonical()).collect();
+        assert_eq!(distinct.len(), matrices.len(), "{count} {size}");
+        // Counted another way: all orders of threads, then made one.
+        let mut expected = HashSet::new();
+        for size in 1..=size {
+            let cells = size * size;
+            for number in 0..(count as u64).pow(cells as u32) {
+                let cell = |at: usize| CallId((number / (count as u64).pow(at as u32) % count as u64) as u16);
+                let columns =
+                    (0..size).map(|column| (0..size).map(|row| cell(column * size + row)).collect()).collect();
+                expected.insert(Matrix::new(columns).canonical());
+            }
+        }
+        assert_eq!(distinct, expected, "{count} {size}");
+        assert_eq!(must, expected.len() as u64);
+        let sizes: Vec<usize> = matrices.iter().map(|(_, matrix)| matrix.columns.len()).collect();
+        assert!(sizes.is_sorted(), "smallest first");
+        for size in 1..=size {
+            let newest = matrices.iter().filter(|(_, matrix)| matrix.columns.len() == size);
+            assert!(newest.map(|(_, matrix)| newest_call(&matrix.columns)).is_sorted(), "the list of calls grows");
+        }
+    }
+}
+
+#[test]
+fn random_matrices_repeat_with_their_seed() {
+    let options = Options { threads: Some(2), ops: Some(2), samples: Some(10), seed: Some(7), ..Options::default() };
+    let first = all(Plan::new(&options, &calls(3), 1));
+    assert_eq!(first.len(), 10);
+    assert_eq!(first, all(Plan::new(&options, &calls(3), 2)));
+    let other = all(Plan::new(&Options { seed: Some(8), ..options.clone() }, &calls(3), 1));
+    assert_ne!(first, other);
+    let few = Options { samples: Some(1000), ..options };
+    assert_eq!(all(Plan::new(&few, &calls(1), 1)).len(), 1, "there is only one");
+}
+
+#[test]
+fn the_default_is_auto_then_random() {
+    let matrices = all(Plan::new(&Options::default(), &calls(2), 1));
+    let auto = matrices.iter().filter(|(stage, _)| matches!(stage, Stage::Auto(_))).count();
+    assert_eq!((auto, matrices.len()), (2 + 10, 2 + 10 + 100));
+    let plan = Plan::new(&Options::default(), &calls(20), 1);
+    assert_eq!(plan.left_out, 13, "7 calls make 1,225 matrices of 2x2, 8 make 2,080");
+    let given = Options { tests: vec![Matrix::new(vec![vec![CallId(0)]])], ..Options::default() };
+    assert_eq!(all(Plan::new(&given, &calls(2), 1)).len(), 1);
+}
+
+#[test]
+fn exclusive_groups_are_respected() {
+    let mut calls = calls(2);
+    calls.exclusive.push(vec![CallId(0)]);
+    for (_, matrix) in all(Plan::new(&Options::default(), &calls, 1)) {
+        assert!(matrix.respects(&[CallId(0)]));
+    }
+}

@@ -1,0 +1,178 @@
+//! The threads of one matrix. The first constructs the object, makes the calls before, starts a thread for each column,
+//! waits for all of them, makes the calls after, and destroys the object.
+//!
+//! Invariant: nothing on these stacks owns memory, because a run may be left at any step.
+
+use std::ffi::c_void;
+
+use selvedge_driver::FindingKind;
+use selvedge_explore::{Access, HISTORY, Kind, Pick};
+use selvedge_lineup::CallId;
+
+use super::object::{Invocation, Life, TEXT, VOID, Value, value_text};
+use crate::control::with;
+use crate::fiber::{self, Wants};
+use crate::point;
+use crate::posix::objects::ended;
+use crate::posix::thread;
+
+/// The first thread of a run.
+pub unsafe extern "C" fn run(_: *mut c_void) -> *mut c_void {
+    construct();
+    let (before, after, columns) = with(|control| {
+        let matrix = &control.lineup.matrix;
+        (matrix.initial.len(), matrix.last.len(), matrix.columns.len())
+    });
+    (0..before).for_each(|place| operate(0, place));
+    for column in 1..=columns {
+        match thread::spawn(run_column, column as *mut c_void, 0, |_| {}) {
+            Ok(thread) => with(|control| control.lineup.threads.push(thread)),
+            Err(()) => fiber::fail(FindingKind::Uncontrolled, "there are no more threads".into(), 0),
+        }
+    }
+    wait();
+    (before..before + after).for_each(|place| operate(0, place));
+    destroy();
+    std::ptr::null_mut()
+}
+
+fn construct() {
+    let Some(life) = with(|control| control.lineup.object.as_ref().map(|object| object.life)) else { return };
+    // SAFETY: the program's own constructor, in a run of its own.
+    let instance = unsafe {
+        match life {
+            Life::C { construct, create, .. } => construct(create),
+            Life::Rust { create, context, .. } => create(context),
+        }
+    };
+    with(|control| control.lineup.instance = instance as usize);
+}
+
+fn destroy() {
+    let (life, instance) =
+        with(|control| (control.lineup.object.as_ref().map(|object| object.life), control.lineup.instance()));
+    // SAFETY: the program's own destructor, for what its constructor made.
+    unsafe {
+        match life {
+            Some(Life::C { destroy: Some(destroy), .. }) | Some(Life::Rust { destroy, .. }) => destroy(instance),
+            _ => {}
+        }
+    }
+}
+
+/// Waits for all threads of the matrix in one step.
+fn wait() {
+    let first = with(|control| {
+        control.lineup.open();
+        control.lineup.threads.first().copied().unwrap_or(0)
+    });
+    let access = |thread: usize| Access::new(ended(thread), 1, Kind::Await).waiting();
+    point::arrive(access(first), Wants::Columns, 0);
+    with(|control| {
+        for at in 0..control.lineup.threads.len() {
+            let thread = control.lineup.threads[at];
+            control.trace.access(access(thread));
+            control.races.joined(0, thread);
+            control.fibers[thread].joined = true;
+        }
+        point::finish(control, None, false, None);
+    });
+}
+
+unsafe extern "C" fn run_column(column: *mut c_void) -> *mut c_void {
+    let column = column as usize;
+    let count = with(|control| control.lineup.matrix.columns[column - 1].len());
+    (0..count).for_each(|place| operate(column, place));
+    std::ptr::null_mut()
+}
+
+/// One operation, between its call and its return.
+fn operate(column: usize, place: usize) {
+    let found = with(|control| {
+        let call = control.lineup.call_at(column, place)?;
+        let object = control.lineup.object.as_ref()?;
+        Some((call, *object.invocations.get(call.index())?))
+    });
+    let Some((call, invocation)) = found else { return };
+    let pc = match invocation {
+        Invocation::C { function, .. } => function as usize as u64 + 1,
+        Invocation::Rust { .. } => 0,
+    };
+    if begin(column, call, place, pc) {
+        let value = invoke(invocation);
+        finish(column, call, value, pc);
+    }
+}
+
+/// The call, as a step; whether the operation is to be made. In phase 1 a result that was declared comes without it, too.
+fn begin(column: usize, call: CallId, place: usize, pc: u64) -> bool {
+    let access = Access::new(HISTORY, 1, Kind::Call);
+    let wants = if place == 0 && column > 0 { Wants::Gate } else { Wants::Nothing };
+    point::arrive(access, wants, pc);
+    let skipped = with(|control| {
+        control.lineup.called(column);
+        let declared = control.lineup.object.as_ref().map_or(0, |object| object.calls.declared_for(call).count());
+        let mut chosen = 0;
+        if control.lineup.serial && declared > 0 {
+            let options = declared as u32 + 1;
+            chosen = control.strategy.pick(options);
+            control.trace.pick(Pick { chosen, options });
+            control.lineup.chose(column, chosen);
+        }
+        control.fiber().spin.effect();
+        control.trace.access(access);
+        point::finish(control, None, false, None);
+        chosen
+    });
+    if skipped == 0 {
+        return true;
+    }
+    let text = with(|control| {
+        let object = control.lineup.object.clone()?;
+        let text = object.calls.declared_for(call).nth(skipped as usize - 1)?;
+        Some(control.lineup.result(call, text))
+    });
+    returned(column, text.unwrap_or(selvedge_lineup::Results::VOID), pc);
+    false
+}
+
+fn invoke(invocation: Invocation) -> Value {
+    let instance = with(|control| control.lineup.instance());
+    // SAFETY: the program's own operation, on the object that its constructor made.
+    unsafe {
+        match invocation {
+            Invocation::C { invoke, function, arguments } => invoke(function, instance, arguments.as_ptr()),
+            Invocation::Rust { invoke, context } => {
+                invoke(context, instance);
+                TEXT
+            }
+        }
+    }
+}
+
+fn finish(column: usize, call: CallId, value: Value, pc: u64) {
+    let result = with(|control| {
+        let lineup = &mut control.lineup;
+        let text = lineup.take_text(column);
+        match (value, text) {
+            (TEXT, Some(text)) => text,
+            (TEXT | VOID, _) => {
+                let void = lineup.object.as_ref().map_or("", |object| object.void);
+                lineup.result(call, void)
+            }
+            (value, _) => lineup.result(call, &value_text(value)),
+        }
+    });
+    returned(column, result, pc);
+}
+
+/// The return, as a step.
+fn returned(column: usize, result: selvedge_lineup::ResultId, pc: u64) {
+    let access = Access::new(HISTORY, 1, Kind::Return);
+    point::arrive(access, Wants::Nothing, pc);
+    with(|control| {
+        control.lineup.returned(column, result);
+        control.fiber().spin.effect();
+    });
+    point::record(access, None);
+}

@@ -1,0 +1,25 @@
+//! Line-Up on real code: objects, their operations, phase 1 and phase 2, matrix after matrix, in one process.
+//!
+//! What may be called, what is held against what, and what a matrix is, are in [`selvedge_lineup`]; here the code runs.
+//!
+//! | module | is for |
+//! |---|---|
+//! | `object` | objects as C and Rust describe them |
+//! | `body` | the threads of one matrix: construct, call, wait, call, destroy |
+//! | `recorder` | what the operations of the run under way did |
+//! | `matrix` | one matrix: serial runs, then every schedule |
+//! | `files` | serial histories of earlier, and for later |
+//! | `check` | matrix after matrix, the smallest that fails, the report |
+//!
+//! Invariant: results leave a run as small numbers, because everything that the code under test allocated is gone after it.
+
+mod abi;
+mod body;
+mod check;
+mod files;
+mod matrix;
+mod object;
+mod recorder;
+
+pub use abi::{check_registered, registered};
+pub use recorder::Lineup;
