@@ -276,8 +276,8 @@ fn instrument_member(original: &Path, work: &Path, archive: &Path, member: &str)
     let mut arguments: Vec<&OsStr> = arguments.iter().map(|argument| argument.as_ref()).collect();
     let exempt = exempt(&bytes);
     arguments.extend([object.as_os_str(), bitcode.as_os_str()]);
-    arguments.extend(without.map(|argument| AsRef::<OsStr>::as_ref(argument)));
-    arguments.extend(exempt.iter().map(|argument| AsRef::<OsStr>::as_ref(argument)));
+    arguments.extend(without.map(AsRef::<OsStr>::as_ref));
+    arguments.extend(exempt.iter().map(AsRef::<OsStr>::as_ref));
     tool(linker, &arguments)?;
     tool("ar", &["r".as_ref(), archive.as_os_str(), object.as_os_str()])?;
     Ok(())

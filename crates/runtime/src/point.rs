@@ -14,8 +14,8 @@ const ROOM: u64 = 64 << 10;
 #[inline(always)]
 pub fn arrive(access: Access, wants: Wants, pc: u64) {
     let here = 0u8;
-    // SAFETY: the borrow ends with this block.
     let (from, next) = {
+        // SAFETY: the borrow ends with this block.
         let control = unsafe { state() };
         let fiber = control.fiber();
         fiber.pc = pc;

@@ -134,8 +134,8 @@ fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Entry {
 
 /// A certificate of either version.
 enum Either {
-    Plain(Certificate),
-    Quasi(QuasiCertificate),
+    Plain(Box<Certificate>),
+    Quasi(Box<QuasiCertificate>),
 }
 
 impl Either {
@@ -163,12 +163,14 @@ impl Either {
     /// The verdict claimed, and what it says.
     fn claim(&self) -> (&'static str, &'static str) {
         match self {
-            Either::Plain(Certificate { claim: Claim::Pass { .. }, .. }) => ("pass", "linearizable"),
-            Either::Plain(Certificate { claim: Claim::Fail { .. }, .. }) => ("fail", "not linearizable"),
-            Either::Quasi(QuasiCertificate { claim: QuasiClaim::Pass { .. }, .. }) => ("pass", "quasi linearizable"),
-            Either::Quasi(QuasiCertificate { claim: QuasiClaim::Fail { .. }, .. }) => {
-                ("fail", "not quasi linearizable")
-            }
+            Either::Plain(certificate) => match certificate.claim {
+                Claim::Pass { .. } => ("pass", "linearizable"),
+                Claim::Fail { .. } => ("fail", "not linearizable"),
+            },
+            Either::Quasi(certificate) => match certificate.claim {
+                QuasiClaim::Pass { .. } => ("pass", "quasi linearizable"),
+                QuasiClaim::Fail { .. } => ("fail", "not quasi linearizable"),
+            },
         }
     }
 
@@ -212,8 +214,8 @@ fn read_certificate(path: &Path, progress: &Progress) -> Result<Either, Trouble>
         return Err(Trouble::new(&file, reason).at(1, None).advise("the history comes first, then the certificate"));
     }
     match header.version {
-        certificate::VERSION => serde_json::from_slice(&text).map(Either::Plain).map_err(misread),
-        quasi::VERSION => serde_json::from_slice(&text).map(Either::Quasi).map_err(misread),
+        certificate::VERSION => serde_json::from_slice(&text).map(|certificate| Either::Plain(Box::new(certificate))).map_err(misread),
+        quasi::VERSION => serde_json::from_slice(&text).map(|certificate| Either::Quasi(Box::new(certificate))).map_err(misread),
         found => {
             let (plain, quasi) = (certificate::VERSION, quasi::VERSION);
             let reason = format!("version {found} of the certificate format is not known; expected {plain} or {quasi}");
