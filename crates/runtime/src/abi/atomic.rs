@@ -90,11 +90,11 @@ impl Atomic {
         let touch =
             Touch { address: access.object, size: u64::from(access.size), write: kind != Kind::Read, atomic: true, pc };
         let conflict = with(|control| {
-            if control.retries.attached != 0 {
-                if let Some(expected) = retry::leave(control) {
-                    access.waits = true;
-                    access.condition = Condition::Equals(expected);
-                }
+            if control.retries.attached != 0
+                && let Some(expected) = retry::leave(control)
+            {
+                access.waits = true;
+                access.condition = Condition::Equals(expected);
             }
             control.trace.access(access);
             if waited {
