@@ -214,8 +214,12 @@ fn read_certificate(path: &Path, progress: &Progress) -> Result<Either, Trouble>
         return Err(Trouble::new(&file, reason).at(1, None).advise("the history comes first, then the certificate"));
     }
     match header.version {
-        certificate::VERSION => serde_json::from_slice(&text).map(|certificate| Either::Plain(Box::new(certificate))).map_err(misread),
-        quasi::VERSION => serde_json::from_slice(&text).map(|certificate| Either::Quasi(Box::new(certificate))).map_err(misread),
+        certificate::VERSION => {
+            serde_json::from_slice(&text).map(|certificate| Either::Plain(Box::new(certificate))).map_err(misread)
+        }
+        quasi::VERSION => {
+            serde_json::from_slice(&text).map(|certificate| Either::Quasi(Box::new(certificate))).map_err(misread)
+        }
         found => {
             let (plain, quasi) = (certificate::VERSION, quasi::VERSION);
             let reason = format!("version {found} of the certificate format is not known; expected {plain} or {quasi}");

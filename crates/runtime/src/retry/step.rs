@@ -120,7 +120,10 @@ static mut STEPPER: Option<Stepper> = None;
 
 fn stepper() -> Option<&'static mut Stepper> {
     // SAFETY: used by the one kernel thread that is under control, outside of the handler only while the phase is idle.
-    unsafe { (*(&raw mut STEPPER)).as_mut() }
+    unsafe {
+        let stepper = &raw mut STEPPER;
+        (*stepper).as_mut()
+    }
 }
 
 /// Installs the handler, and finds out whether the processor stops after every instruction when asked to.

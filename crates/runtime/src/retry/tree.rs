@@ -7,7 +7,7 @@
 //! Invariant: states are compared by content, a hash only finds candidates.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 
 use super::call::{Call, Function};
 use super::dead::is_dead;
@@ -147,9 +147,8 @@ impl Forest {
 
     /// The number of an attempt, new or known.
     pub fn root(&mut self, lane: &Lane, attempt: Attempt) -> usize {
-        let mut hasher = foldhash::fast::FixedState::default().build_hasher();
-        attempt.hash(&mut hasher);
-        let known = self.by_hash.entry(hasher.finish()).or_default();
+        let hash = foldhash::fast::FixedState::default().hash_one(&attempt);
+        let known = self.by_hash.entry(hash).or_default();
         if let Some(&root) = known.iter().find(|&&root| self.roots[root].attempt == attempt) {
             return root;
         }
