@@ -11,7 +11,9 @@ use super::{Classing, Reading, Rules};
 use crate::{Budget, End, History, Limit, OpId, Verdict};
 
 /// How much further than asked a factor is looked for that would do.
-const FACTOR_MORE: u32 = 16;
+const FACTOR_MORE: u32 = 4;
+/// How many configurations each of those factors is worth: it is an explanation only.
+const EXCESS_MAX: u64 = 50_000;
 
 /// Why a history is not quasi linearizable.
 #[derive(Clone, Debug)]
@@ -82,9 +84,10 @@ impl<S: Sequential> Question<'_, S> {
         &self,
         history: &History<S::Input, S::Output>,
         rules: &Rules,
+        most: u64,
         states: &mut u64,
     ) -> Result<Result<Orders<S::Input, S::Output>, u32>, Limit> {
-        let searched = search(self.spec, history, self.classing, rules, None, self.budget)?;
+        let searched = search(self.spec, history, self.classing, rules, None, (self.budget, most))?;
         *states += searched.states;
         Ok(match searched.found {
             Found::Nothing(furthest) => Err(furthest),
@@ -93,13 +96,13 @@ impl<S: Sequential> Question<'_, S> {
     }
 
     fn whole(&self, states: &mut u64) -> Result<Decided<S>, Limit> {
-        let furthest = match self.orders(self.history, self.rules, states)? {
+        let furthest = match self.orders(self.history, self.rules, u64::MAX, states)? {
             Ok(orders) => return Ok(Verdict::Pass(vec![orders])),
             Err(furthest) => furthest,
         };
         let rules = Rules { reading: Reading::Prefix, ..self.rules.clone() };
         if self.rules.reading == Reading::Closed
-            && let Ok(orders) = self.orders(self.history, &rules, states)?
+            && let Ok(orders) = self.orders(self.history, &rules, u64::MAX, states)?
         {
             return Ok(Verdict::Fail(Reason::Unfinished(orders)));
         }
@@ -115,7 +118,7 @@ impl<S: Sequential> Question<'_, S> {
         let mut witness = Vec::new();
         for op in self.ids().filter(|&op| self.history.operation(op).ret.is_none()) {
             let input = &self.history.operation(op).input;
-            let searched = search(self.spec, &history, &classing, &rules, Some(input), self.budget)?;
+            let searched = search(self.spec, &history, &classing, &rules, Some(input), (self.budget, u64::MAX))?;
             *states += searched.states;
             let Some(mut orders) = orders(&searched) else {
                 return Ok(Verdict::Fail(Reason::NeedNotBlock(op)));
@@ -157,7 +160,7 @@ impl<S: Sequential> Question<'_, S> {
         let mut leap = 1;
         while good + 1 < bad {
             probe = probe.clamp(good + 1, bad - 1);
-            match self.orders(&self.history.prefix(probe as usize), rules, states)? {
+            match self.orders(&self.history.prefix(probe as usize), rules, u64::MAX, states)? {
                 Ok(orders) => {
                     good = probe;
                     before = Some(orders);
@@ -171,7 +174,7 @@ impl<S: Sequential> Question<'_, S> {
             }
         }
         if before.is_none() {
-            before = self.orders(&self.history.prefix(good as usize), rules, states)?.ok();
+            before = self.orders(&self.history.prefix(good as usize), rules, u64::MAX, states)?.ok();
         }
         Ok((bad, before))
     }
@@ -191,7 +194,7 @@ impl<S: Sequential> Question<'_, S> {
             let asked = rules.factors[class as usize];
             for factor in asked + 1..=most {
                 rules.factors[class as usize] = factor;
-                if let Ok(orders) = self.orders(&prefix, &rules, states)? {
+                if let Ok(orders) = self.orders(&prefix, &rules, EXCESS_MAX, states)? {
                     return Ok(Some(furthest_off(&orders, class, factor)));
                 }
             }

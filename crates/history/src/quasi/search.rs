@@ -71,14 +71,15 @@ pub(super) struct Searched<'a, S: Sequential> {
     pub machine: Box<dyn Machine<S> + 'a>,
 }
 
-/// Searches. With `blocks`, the call of that operation must block at the end.
+/// Searches. With `blocks`, the call of that operation must block at the end. After `most` configurations it gives up as if
+/// memory had run out.
 pub(super) fn search<'a, S: Sequential>(
     spec: &'a S,
     history: &'a History<S::Input, S::Output>,
     classing: &'a Classing<S>,
     rules: &'a Rules,
     blocks: Option<&'a S::Input>,
-    budget: &Budget,
+    (budget, most): (&Budget, u64),
 ) -> Result<Searched<'a, S>, Limit> {
     let mut labels = Labels::new();
     let exact = |(i, operation): (usize, &crate::Operation<S::Input, S::Output>)| {
@@ -108,7 +109,7 @@ pub(super) fn search<'a, S: Sequential>(
         furthest: 0,
         stack: Vec::new(),
     };
-    let found = engine.run(budget)?;
+    let found = engine.run(budget, most)?;
     let states = engine.states;
     Ok(Searched { found, states, labels, plan, machine })
 }
@@ -128,7 +129,7 @@ struct Engine<'e, 'a, S: Sequential> {
 }
 
 impl<S: Sequential> Engine<'_, '_, S> {
-    fn run(&mut self, budget: &Budget) -> Result<Found, Limit> {
+    fn run(&mut self, budget: &Budget, most: u64) -> Result<Found, Limit> {
         budget.check()?;
         let windows = vec![Window::default(); self.plan.rules.factors.len()];
         let mut configuration =
@@ -136,6 +137,9 @@ impl<S: Sequential> Engine<'_, '_, S> {
         let mut path: Vec<Step> = Vec::new();
         loop {
             self.states += 1;
+            if self.states > most {
+                return Err(Limit::Memory);
+            }
             if self.states.is_multiple_of(256) {
                 budget.note_search(256, path.len());
                 budget.check()?;
