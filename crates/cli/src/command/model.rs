@@ -44,8 +44,7 @@ pub struct Flags {
     #[arg(long)]
     json: bool,
 
-    /// Write a graph here: the counterexample (.svg for a picture), or all
-    /// states if there are few
+    /// Write a graph here: the counterexample, or all states if there are few
     #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
 
