@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use hashbrown::HashSet;
+use selvedge_model::language::Model;
 use selvedge_model::models::SlotQueue;
 use selvedge_model::{Settings, TransitionSystem, explore};
 
@@ -64,5 +65,24 @@ fn main() {
         let Ok(answer) = explore(&SlotQueue, &Settings { jobs: 2, ..Settings::default() }) else { return };
         let faster = alone.as_secs_f64() / answer.statistics.elapsed.as_secs_f64();
         println!("round {round}: 2 workers   {faster:.2} times as fast as one");
+        text(round, plain_rate);
     }
+}
+
+/// The same model in CSP#.
+fn text(round: usize, plain_rate: f64) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/models/bench/segmented_slots.csp");
+    let Ok(text) = std::fs::read_to_string(path) else { return };
+    let Some(system) = Model::new(&text).ok().and_then(|model| model.process("Sys", &[])) else { return };
+    let begin = Instant::now();
+    let before = seconds(begin);
+    let Ok(answer) = explore(&system, &Settings::default()) else { return };
+    let rate = answer.statistics.states as f64 / (seconds(begin) - before);
+    let size = answer.statistics.bytes as f64 / answer.statistics.states as f64;
+    println!(
+        "round {round}: text model  {:.2} M states/s, {size:.1} bytes a state, {} states, {:.2} of the plain loop",
+        rate / 1e6,
+        answer.statistics.states,
+        rate / plain_rate
+    );
 }

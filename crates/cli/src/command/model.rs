@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use selvedge_history::{Budget, Limit};
 use selvedge_model::language::Model;
+use selvedge_model::{space_to_dot, trace_to_dot, trace_to_svg};
 
 use crate::exit::Exit;
 use crate::limits::{LimitFlags, Limits};
 use crate::progress::{Phase, Progress};
 use crate::report::Entry;
-use crate::report::dot;
 use crate::report::model::{Checked, Outcome, Page};
 use crate::report::print::{Printer, complain};
 use crate::source;
@@ -24,6 +24,9 @@ use crate::watch::{self, Ended};
 
 /// How often a limit is looked for while a check runs.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// Larger state spaces cannot be read.
+const STATES_DRAWN: u64 = 500;
 
 /// The flags as typed.
 #[derive(Args)]
@@ -214,11 +217,16 @@ fn limit_name(limit: Limit) -> &'static str {
 fn draw(path: &Path, model: &Model, checked: &[Checked]) -> Option<String> {
     let name = source::name(path);
     let shown = checked.iter().find_map(|checked| Some((checked, checked.trace()?)));
+    let svg = path.extension().is_some_and(|extension| extension == "svg");
     let (graph, what) = match (shown, checked.first()) {
-        (Some((checked, trace)), _) => (dot::run(trace), format!("the run of assertion {}", checked.number)),
-        (None, Some(first)) => match dot::states(&model.subject(first.number - 1)) {
-            Some(graph) => (graph, "all states".to_owned()),
-            None => return Some(format!("{name} was not written: there are more than {} states", dot::STATES_MAX)),
+        (Some((checked, trace)), _) => {
+            let graph = if svg { trace_to_svg(trace) } else { trace_to_dot(trace) };
+            (graph, format!("the run of assertion {}", checked.number))
+        }
+        (None, Some(_)) if svg => return Some(format!("{name} was not written: there is no run to draw")),
+        (None, Some(first)) => match space_to_dot(&model.subject(first.number - 1), STATES_DRAWN) {
+            Ok(Ok(graph)) => (graph, "all states".to_owned()),
+            _ => return Some(format!("{name} was not written: there are more than {STATES_DRAWN} states")),
         },
         (None, None) => return None,
     };

@@ -1,42 +1,27 @@
-//! What a model claims of its processes, ready to be checked.
+//! What a model claims of its processes, with names resolved.
 
 use super::ast::Refinement;
 use super::diagnostic::Span;
 use super::labels::NameId;
 use super::program::ExId;
+use crate::ltl::Formula;
 
 /// A condition or a value, over the variables of a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Condition(pub(crate) ExId);
+pub(crate) struct Condition(pub ExId);
 
 /// What a formula speaks of.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Proposition {
+pub(crate) enum Proposition {
     /// The condition holds in the state.
     Holds(Condition),
     /// The step is this event.
-    #[doc(hidden)]
-    Seen(NameIdHidden, Vec<i32>),
+    Seen(NameId, Vec<i32>),
     /// The step is printed like this.
     Printed(String),
 }
 
-pub(crate) type NameIdHidden = NameId;
-
-/// A formula of linear temporal logic over propositions by number.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[expect(missing_docs, reason = "the operators of the logic, under their names")]
-pub enum Temporal {
-    True,
-    False,
-    Proposition(usize),
-    Not(Box<Temporal>),
-    And(Box<Temporal>, Box<Temporal>),
-    Or(Box<Temporal>, Box<Temporal>),
-    Next(Box<Temporal>),
-    Until(Box<Temporal>, Box<Temporal>),
-    Release(Box<Temporal>, Box<Temporal>),
-}
+pub(crate) type Temporal = Formula<Proposition>;
 
 /// What is claimed, with processes by number.
 #[derive(Clone, Debug)]
@@ -54,7 +39,7 @@ pub(crate) enum Goal {
         strict: bool,
         free: bool,
     },
-    Satisfies(Temporal, Vec<Proposition>),
+    Satisfies(Temporal),
 }
 
 /// An assertion as it comes out of the text.

@@ -3,7 +3,7 @@
 //! `operation enq(v:{1..2}) { ... }` of an object with two threads speaks of the events `enq_inv.t.v` and `enq_res.t.r`: a
 //! call by thread t with v, and its return with r. A value that is left out is 0.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::OnceLock;
 
 use super::eval::{Reading, Words};
 use super::labels::{FALSE, NameId, TRUE};
@@ -41,14 +41,7 @@ pub(crate) struct Object {
 /// The object while it is compared with: what went wrong in its operations is kept here.
 pub(crate) struct Running<'a> {
     pub object: &'a Object,
-    pub fault: Mutex<Option<Fault>>,
-}
-
-impl Running<'_> {
-    fn complain(&self, fault: Fault) {
-        let mut kept = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.get_or_insert(fault);
-    }
+    pub fault: OnceLock<Fault>,
 }
 
 impl SequentialObject for Running<'_> {
@@ -76,7 +69,9 @@ impl SequentialObject for Running<'_> {
                 Ok(None) => {}
                 Ok(Some(step)) if out.contains(&step) => {}
                 Ok(Some(step)) => out.push(step),
-                Err(fault) => self.complain(*fault),
+                Err(fault) => {
+                    self.fault.get_or_init(|| *fault);
+                }
             }
         }
     }
@@ -95,14 +90,13 @@ impl SequentialObject for Running<'_> {
 pub(crate) struct Calls<'a> {
     pub system: System,
     pub object: &'a Object,
-    pub misuse: Arc<Mutex<Option<Fault>>>,
+    pub misuse: OnceLock<Fault>,
 }
 
 impl Calls<'_> {
     fn complain(&self, label: Label, message: &str) {
         let message = format!("event {}: {message}", self.system.label_name(label));
-        let mut kept = self.misuse.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.get_or_insert(Fault { message, place: None });
+        self.misuse.get_or_init(|| Fault { message, place: None });
     }
 }
 
@@ -121,8 +115,8 @@ impl TransitionSystem for Calls<'_> {
                 self.event(action.label);
             }
         }
-        match self.misuse.lock().unwrap_or_else(PoisonError::into_inner).clone() {
-            Some(fault) => Err(fault),
+        match self.misuse.get() {
+            Some(fault) => Err(fault.clone()),
             None => Ok(()),
         }
     }

@@ -152,18 +152,21 @@ pub(crate) struct ChannelRef {
     pub place: Place,
 }
 
+/// The values of some indices: for each index its ranges, each with its ends.
+pub(crate) type Ranges = Box<[Box<[(ExId, ExId)]>]>;
+
 /// Alternatives or components: each written, or one for every value of some indices.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Parts {
     Each(Box<[Closure]>),
     /// The indices bind variables in their order.
-    Indexed(Box<[Box<[(ExId, ExId)]>]>, Closure, Place),
+    Indexed(Ranges, Closure, Place),
 }
 
 /// Events of an alphabet or of a hiding: indices, then the event.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Events {
-    pub indices: Box<[Box<[(ExId, ExId)]>]>,
+    pub indices: Ranges,
     pub name: NameId,
     pub args: Box<[(ExId, bool)]>,
     pub place: Place,

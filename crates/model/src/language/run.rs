@@ -1,15 +1,15 @@
 //! Checks the assertions of a model.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::Model;
 use super::ast::Refinement;
-use super::check::{Condition, Goal};
+use super::check::{Condition, Goal, Proposition, Temporal};
 use super::object::{Calls, Object, Running};
 use super::system::{State, System};
 use crate::object::{Criterion, Guard, Measure, Operation, Relaxation};
-use crate::{Answer, Fault, Settings, Trace, Trouble};
-use crate::{deadlock_free, linearizes, reaches, refines};
+use crate::{Answer, Fault, Moment, Settings, Trace, TransitionSystem, Trouble};
+use crate::{deadlock_free, deterministic, divergence_free, linearizes, reaches, refines, satisfies};
 
 impl Model {
     /// Checks one assertion.
@@ -30,7 +30,10 @@ impl Model {
                 let criterion = criterion(&self.objects[*object], classes, *strict, *free);
                 against(system, &self.objects[*object], &criterion, settings)
             }
-            _ => Err(Trouble::Unsupported { why: "this kind of assertion is not checked yet" }),
+            Goal::DivergenceFree => divergence_free(&system, settings),
+            Goal::Deterministic => deterministic(&system, settings),
+            Goal::Nonterminating => deadlock_free(&system.without_end(), settings),
+            Goal::Satisfies(formula) => fulfils(&system, formula, settings),
         }
     }
 }
@@ -68,6 +71,24 @@ fn reach(
     }
 }
 
+/// Whether every run fulfils a formula.
+fn fulfils(system: &System, formula: &Temporal, settings: &Settings) -> Result<Answer, Trouble> {
+    let holds = |proposition: &Proposition, moment: &Moment<'_, State>| {
+        let (action, state) = match moment {
+            Moment::Begin(state) | Moment::Ended(state) => (None, *state),
+            Moment::Step(action, state) => (Some(action), *state),
+        };
+        Ok(match proposition {
+            Proposition::Holds(condition) => system.value(condition.0, state)? != 0,
+            Proposition::Seen(name, values) => {
+                action.is_some_and(|action| action.label == system.program.label(*name, values))
+            }
+            Proposition::Printed(text) => action.is_some_and(|action| system.label_name(action.label) == *text),
+        })
+    };
+    satisfies(system, formula, holds, settings)
+}
+
 /// The criterion that an assertion asks for. Operations that find nothing keep their places.
 fn criterion(object: &Object, classes: &[(Vec<usize>, u32)], strict: bool, free: bool) -> Criterion {
     if classes.is_empty() {
@@ -94,10 +115,10 @@ fn criterion(object: &Object, classes: &[(Vec<usize>, u32)], strict: bool, free:
 }
 
 fn against(system: System, object: &Object, criterion: &Criterion, settings: &Settings) -> Result<Answer, Trouble> {
-    let running = Running { object, fault: Mutex::new(None) };
-    let calls = Calls { system, object, misuse: Arc::default() };
+    let running = Running { object, fault: OnceLock::new() };
+    let calls = Calls { system, object, misuse: OnceLock::new() };
     let answer = linearizes(&calls, &running, criterion, settings);
-    match running.fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    match running.fault.into_inner() {
         None => answer,
         Some(Fault { message, place }) => {
             let fault = Fault { message: format!("in object {}: {message}", object.name), place };

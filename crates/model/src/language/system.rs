@@ -20,6 +20,8 @@ pub struct System {
     memo: Arc<Memo>,
     def: u32,
     args: Box<[i32]>,
+    /// Whether a state that has terminated counts as one that may stop.
+    may_end: bool,
 }
 
 thread_local! {
@@ -27,8 +29,14 @@ thread_local! {
 }
 
 impl System {
-    pub(crate) fn new(program: Arc<Program>, memo: Arc<Memo>, def: u32, args: Vec<i32>) -> Self {
-        System { program, memo, def, args: args.into() }
+    pub(super) fn new(program: Arc<Program>, memo: Arc<Memo>, def: u32, args: Vec<i32>) -> Self {
+        System { program, memo, def, args: args.into(), may_end: true }
+    }
+
+    /// The same system, in which to terminate is no better than to stop.
+    pub(crate) fn without_end(mut self) -> Self {
+        self.may_end = false;
+        self
     }
 
     /// The value of a condition, or of a number, in a state.
@@ -122,6 +130,6 @@ impl TransitionSystem for System {
 
     fn terminated(&self, state: &State) -> bool {
         let start = self.program.process_start(&state.0);
-        state.0[start] == machine::DONE.0 as i32
+        self.may_end && state.0[start] == machine::DONE.0 as i32
     }
 }

@@ -4,7 +4,6 @@ use super::super::ast::{self, Best, Claim, Formula, Subject};
 use super::super::check::{Condition, Goal, Proposition, Temporal, Unchecked};
 use super::super::diagnostic::{Code, Diagnostic};
 use super::super::labels::{FALSE, Joint, TRUE};
-use super::super::program::Ex;
 use super::{Lowered, Lowering, Own, Ty};
 
 impl Lowering<'_> {
@@ -38,11 +37,7 @@ impl Lowering<'_> {
                 Goal::Reaches(condition, best)
             }
             Claim::Refines { mode, spec, quasi } => self.refinement(*mode, spec, quasi.as_ref())?,
-            Claim::Satisfies(formula) => {
-                let mut propositions = Vec::new();
-                let formula = self.formula(formula, &mut propositions)?;
-                Goal::Satisfies(formula, propositions)
-            }
+            Claim::Satisfies(formula) => Goal::Satisfies(self.formula(formula)?),
         };
         Ok(Unchecked { span: assertion.span, def, args, goal })
     }
@@ -116,9 +111,9 @@ impl Lowering<'_> {
         Ok(Goal::Linearizable { object, classes, strict: quasi.strict, free: quasi.free })
     }
 
-    fn formula(&mut self, formula: &Formula, list: &mut Vec<Proposition>) -> Lowered<Temporal> {
+    fn formula(&mut self, formula: &Formula) -> Lowered<Temporal> {
         let mut two = |a: &Formula, b: &Formula| -> Lowered<(Box<Temporal>, Box<Temporal>)> {
-            Ok((Box::new(self.formula(a, list)?), Box::new(self.formula(b, list)?)))
+            Ok((Box::new(self.formula(a)?), Box::new(self.formula(b)?)))
         };
         Ok(match formula {
             Formula::True => Temporal::True,
@@ -127,18 +122,18 @@ impl Lowering<'_> {
             Formula::Or(a, b) => two(a, b).map(|(a, b)| Temporal::Or(a, b))?,
             Formula::Until(a, b) => two(a, b).map(|(a, b)| Temporal::Until(a, b))?,
             Formula::Release(a, b) => two(a, b).map(|(a, b)| Temporal::Release(a, b))?,
-            Formula::Implies(a, b) => two(a, b).map(|(a, b)| Temporal::Or(Box::new(Temporal::Not(a)), b))?,
+            Formula::Implies(a, b) => two(a, b).map(|(a, b)| Temporal::implies(*a, *b))?,
             Formula::Iff(a, b) => {
                 let (a, b) = two(a, b)?;
                 let both = Temporal::And(a.clone(), b.clone());
                 let none = Temporal::And(Box::new(Temporal::Not(a)), Box::new(Temporal::Not(b)));
                 Temporal::Or(Box::new(both), Box::new(none))
             }
-            Formula::Not(a) => Temporal::Not(Box::new(self.formula(a, list)?)),
-            Formula::Next(a) => Temporal::Next(Box::new(self.formula(a, list)?)),
-            Formula::Always(a) => Temporal::Release(Box::new(Temporal::False), Box::new(self.formula(a, list)?)),
-            Formula::Eventually(a) => Temporal::Until(Box::new(Temporal::True), Box::new(self.formula(a, list)?)),
-            Formula::Label(text) => proposition(list, Proposition::Printed(text.clone())),
+            Formula::Not(a) => Temporal::Not(Box::new(self.formula(a)?)),
+            Formula::Next(a) => Temporal::Next(Box::new(self.formula(a)?)),
+            Formula::Always(a) => Temporal::always(self.formula(a)?),
+            Formula::Eventually(a) => Temporal::eventually(self.formula(a)?),
+            Formula::Label(text) => Temporal::Atom(Proposition::Printed(text.clone())),
             Formula::Event(event) => {
                 let name = &event.name.text;
                 let is_condition = self.defines.contains_key(name.as_str())
@@ -146,7 +141,7 @@ impl Lowering<'_> {
                     || self.constants.contains_key(name.as_str());
                 if event.args.is_empty() && is_condition {
                     let condition = self.named_condition(&event.name)?;
-                    return Ok(proposition(list, Proposition::Holds(Condition(condition))));
+                    return Ok(Temporal::Atom(Proposition::Holds(Condition(condition))));
                 }
                 let mut values = Vec::new();
                 for &arg in &event.args {
@@ -159,7 +154,7 @@ impl Lowering<'_> {
                     });
                 }
                 let family = self.labels.name(name, Joint::Dot);
-                proposition(list, Proposition::Seen(family, values))
+                Temporal::Atom(Proposition::Seen(family, values))
             }
         })
     }
@@ -168,15 +163,6 @@ impl Lowering<'_> {
     fn named_condition(&mut self, name: &ast::Name) -> Lowered<super::super::program::ExId> {
         let (value, ty) = self.name(&name.text, name.span, &mut Own::default())?;
         self.check_type(ty, Ty::Bool, name.span)?;
-        debug_assert!((value.0 as usize) < self.exprs.len() || matches!(self.exprs[0], Ex::Const(_)));
         Ok(value)
     }
-}
-
-fn proposition(list: &mut Vec<Proposition>, new: Proposition) -> Temporal {
-    let at = list.iter().position(|old| *old == new).unwrap_or_else(|| {
-        list.push(new);
-        list.len() - 1
-    });
-    Temporal::Proposition(at)
 }

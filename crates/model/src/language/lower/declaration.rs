@@ -120,12 +120,12 @@ impl<'a> Lowering<'a> {
             return self.error(Code::Arity, var.name.span, message);
         }
         let bounds = var.bounds.map(|bounds| self.bounds(bounds)).transpose()?;
-        if let Some((low, high)) = bounds {
-            if let Some(value) = values.iter_mut().find(|value| !(low..=high).contains(*value)) {
-                // PAT begins a variable without a value at 0; a range without 0 needs a value.
-                let message = format!("`{}` begins as {value}, outside of its range {low} to {high}", var.name.text);
-                return self.error(Code::Range, var.name.span, message);
-            }
+        // A variable without a value begins at 0; a range without 0 needs a value.
+        if let Some((low, high)) = bounds
+            && let Some(value) = values.iter().find(|value| !(low..=high).contains(*value))
+        {
+            let message = format!("`{}` begins as {value}, outside of its range {low} to {high}", var.name.text);
+            return self.error(Code::Range, var.name.span, message);
         }
         let at = self.data.len() as u32;
         if self.data.len() + values.len() > DATA_MAX {

@@ -159,11 +159,11 @@ impl<'a> Lowering<'a> {
         let mut list = Vec::new();
         for (&index, &size) in at.iter().zip(sizes) {
             let value = self.typed(index, Ty::Int, own)?;
-            if let Ex::Const(known) = self.exprs[value.0 as usize] {
-                if known < 0 || known as u32 >= size {
-                    let message = format!("index {known} is outside of `{name}`, whose indices are 0 to {}", size - 1);
-                    return self.error(Code::Range, self.model.expr_span(index), message);
-                }
+            if let Ex::Const(known) = self.exprs[value.0 as usize]
+                && (known < 0 || known as u32 >= size)
+            {
+                let message = format!("index {known} is outside of `{name}`, whose indices are 0 to {}", size - 1);
+                return self.error(Code::Range, self.model.expr_span(index), message);
             }
             list.push((value, size));
         }

@@ -3,11 +3,8 @@
 use super::super::ast::{Action, EventSet, Expr, ExprId, If, Index, Join, Name, Proc, ProcId, Step, Values};
 use super::super::diagnostic::{Code, Diagnostic, Span, nearest};
 use super::super::labels::Joint;
-use super::super::program::{ChannelRef, Events, ExId, Node, Parts, Pattern, Seen};
+use super::super::program::{ChannelRef, Events, ExId, Node, Parts, Pattern, Ranges, Seen};
 use super::{Binder, Binding, Lowered, Lowering, Own, Part, Ty};
-
-/// Pairs of bounds, for every entry of every index.
-type Ranges = Box<[Box<[(ExId, ExId)]>]>;
 
 impl<'a> Lowering<'a> {
     pub(super) fn process(&mut self, id: ProcId) -> Lowered<Part> {

@@ -3,6 +3,8 @@
 //! The alphabet of a process is what `#alphabet` says; else the events without data in its text and in the text of what it
 //! calls, with its parameters put in. It does not depend on the state, so that it is worked out once.
 
+use std::collections::BTreeSet;
+use std::rc::Rc;
 use std::sync::{Arc, OnceLock, RwLock};
 
 use foldhash::fast::FixedState;
@@ -10,7 +12,7 @@ use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 
 use super::super::eval::{Evaluated, Reading, fault};
-use super::super::labels::{FALSE, TRUE};
+use super::super::labels::{FALSE, NameId, TRUE};
 use super::super::program::{Closure, Ex, ExId, Node, NodeId, Parts, Program, Seen, Source};
 use super::{Env, build};
 use crate::system::{Fault, Label};
@@ -88,10 +90,8 @@ impl Memo {
         self.shared.get(id, env, || {
             let mut shared = Shared::default();
             for (index, (node, env)) in build::parts(program, parts, env)?.into_iter().enumerate() {
-                let mut set = Set::default();
                 let env: Vec<Option<i32>> = env.into_iter().map(Some).collect();
-                Search { program, seen: HashSet::default() }.collect(node, env, &mut set, 0)?;
-                for label in set {
+                for label in alphabet(program, node, env)? {
                     shared.entry(label).or_default().push(index as u16);
                 }
             }
@@ -156,59 +156,47 @@ fn known(program: &Program, id: ExId, env: &[Option<i32>]) -> Option<i32> {
     program.eval(id, &Reading { data: &[], env: &values, bound: &[] }).ok()
 }
 
+/// A place of the text that is still to be looked at, with what is hidden around it.
+type Pending = (NodeId, Vec<Option<i32>>, Rc<BTreeSet<Label>>);
+
+/// The alphabet of a node.
+fn alphabet(program: &Program, node: NodeId, env: Vec<Option<i32>>) -> Evaluated<Set> {
+    let mut search = Search { program, pending: vec![(node, env, Rc::default())], set: Set::default() };
+    let mut seen: HashSet<Pending, FixedState> = HashSet::default();
+    while let Some(place) = search.pending.pop() {
+        if !seen.insert(place.clone()) {
+            continue;
+        }
+        if seen.len() > PLACES_MAX {
+            return Err(Box::new(Fault {
+                message: "the alphabet of a process in a parallel composition has no end: say it with #alphabet"
+                    .to_owned(),
+                place: None,
+            }));
+        }
+        search.visit(place.0, &place.1, &place.2)?;
+    }
+    Ok(search.set)
+}
+
 struct Search<'a> {
     program: &'a Program,
-    seen: HashSet<(NodeId, Vec<Option<i32>>), FixedState>,
+    pending: Vec<Pending>,
+    set: Set,
 }
 
 impl Search<'_> {
-    /// Adds the alphabet of a node to a set.
-    fn collect(&mut self, node: NodeId, env: Vec<Option<i32>>, set: &mut Set, depth: u32) -> Evaluated<()> {
-        let mut pending = vec![(node, env)];
-        while let Some((node, env)) = pending.pop() {
-            if !self.seen.insert((node, env.clone())) {
-                continue;
-            }
-            if self.seen.len() > PLACES_MAX || depth > 50 {
-                return Err(Box::new(Fault {
-                    message: "the alphabet of a process in a parallel composition has no end: say it with #alphabet"
-                        .to_owned(),
-                    place: None,
-                }));
-            }
-            self.visit(node, &env, &mut pending, set, depth)?;
-        }
-        Ok(())
-    }
-
-    fn visit(
-        &mut self,
-        node: NodeId,
-        env: &[Option<i32>],
-        pending: &mut Vec<(NodeId, Vec<Option<i32>>)>,
-        set: &mut Set,
-        depth: u32,
-    ) -> Evaluated<()> {
+    fn visit(&mut self, node: NodeId, env: &[Option<i32>], hidden: &Rc<BTreeSet<Label>>) -> Evaluated<()> {
         let program = self.program;
-        let mut go = |closure: &Closure| pending.push((closure.node, inner(closure, env)));
+        let pending = &mut self.pending;
+        let mut go = |closure: &Closure| pending.push((closure.node, inner(closure, env), Rc::clone(hidden)));
         match program.node(node) {
             Node::Stop | Node::Skip | Node::Done | Node::Assert(..) => {}
             Node::Event { seen, block, next } => {
                 go(next);
                 if let (Seen::Event(name, args), None) = (seen, block) {
-                    let values: Option<Env> =
-                        args.iter().map(|&(arg, boolean)| Some(marked(known(program, arg, env)?, boolean))).collect();
-                    let Some(values) = values else {
-                        return Err(Box::new(Fault {
-                            message: format!(
-                                "the values of event {} depend on variables, so that it is not known who takes part: \
-                                 say it with #alphabet",
-                                program.labels.show(program.label(*name, &[]))
-                            ),
-                            place: None,
-                        }));
-                    };
-                    set.insert(program.label(*name, &values));
+                    let label = seen_label(program, *name, args, env)?;
+                    self.set.extend(Some(label).filter(|label| !hidden.contains(label)));
                 }
             }
             Node::Send { next, .. } | Node::Receive { next, .. } => go(next),
@@ -219,29 +207,37 @@ impl Search<'_> {
                 go(first);
                 if let Node::SequenceRun(second) = program.node(run.node) {
                     let env = inner(run, env);
-                    pending.push((second.node, inner(second, &env)));
+                    pending.push((second.node, inner(second, &env), Rc::clone(hidden)));
                 }
             }
             Node::Interrupt { first, second, .. } => [first, second].into_iter().for_each(go),
             Node::Atomic { body, .. } => go(body),
             Node::Hide { body, run } => {
                 let Node::HideRun(events) = program.node(run.node) else { return Ok(()) };
-                let (mut all, mut hidden) = (Set::default(), Set::default());
-                self.collect(body.node, inner(body, env), &mut all, depth + 1)?;
-                add_events(program, events, &inner(run, env), &mut hidden)?;
-                set.extend(all.difference(&hidden));
+                let mut more = Set::default();
+                add_events(program, events, &inner(run, env), &mut more)?;
+                let hidden: BTreeSet<Label> = hidden.iter().copied().chain(more).collect();
+                pending.push((body.node, inner(body, env), Rc::new(hidden)));
             }
             Node::General(parts)
             | Node::Internal(parts)
             | Node::Interleave { parts, .. }
             | Node::Parallel { parts, .. }
-            | Node::External { parts, .. } => parts_of(program, parts, env, pending)?,
+            | Node::External { parts, .. } => {
+                for (node, env) in parts_of(program, parts, env)? {
+                    pending.push((node, env, Rc::clone(hidden)));
+                }
+            }
             Node::Call { def, args, .. } => {
                 let def = &program.defs[*def as usize];
                 let values: Vec<Option<i32>> = args.iter().map(|&arg| known(program, arg, env)).collect();
                 match &def.alphabet {
-                    Some(events) => add_events(program, events, &values, set)?,
-                    None => pending.push((def.body.node, inner(&def.body, &values))),
+                    Some(events) => {
+                        let mut said = Set::default();
+                        add_events(program, events, &values, &mut said)?;
+                        self.set.extend(said.into_iter().filter(|label| !hidden.contains(label)));
+                    }
+                    None => pending.push((def.body.node, inner(&def.body, &values), Rc::clone(hidden))),
                 }
             }
             Node::SequenceRun(_)
@@ -256,6 +252,22 @@ impl Search<'_> {
     }
 }
 
+/// The label of an event, whose values must be known.
+fn seen_label(program: &Program, name: NameId, args: &[(ExId, bool)], env: &[Option<i32>]) -> Evaluated<Label> {
+    let values: Option<Env> =
+        args.iter().map(|&(arg, boolean)| Some(marked(known(program, arg, env)?, boolean))).collect();
+    match values {
+        Some(values) => Ok(program.label(name, &values)),
+        None => Err(Box::new(Fault {
+            message: format!(
+                "the values of event {} depend on variables, so that it is not known who takes part: say it with #alphabet",
+                program.labels.show(program.label(name, &[]))
+            ),
+            place: None,
+        })),
+    }
+}
+
 fn inner(closure: &Closure, env: &[Option<i32>]) -> Vec<Option<i32>> {
     let value = |source: &Source| match *source {
         Source::Env(at) => env[at as usize],
@@ -265,25 +277,22 @@ fn inner(closure: &Closure, env: &[Option<i32>]) -> Vec<Option<i32>> {
     closure.env.iter().map(value).collect()
 }
 
-fn parts_of(
-    program: &Program,
-    parts: &Parts,
-    env: &[Option<i32>],
-    pending: &mut Vec<(NodeId, Vec<Option<i32>>)>,
-) -> Evaluated<()> {
+/// The parts of a composition, as far as their environments are known.
+fn parts_of(program: &Program, parts: &Parts, env: &[Option<i32>]) -> Evaluated<Vec<(NodeId, Vec<Option<i32>>)>> {
     match parts {
-        Parts::Each(list) => pending.extend(list.iter().map(|closure| (closure.node, inner(closure, env)))),
+        Parts::Each(list) => Ok(list.iter().map(|closure| (closure.node, inner(closure, env))).collect()),
         Parts::Indexed(indices, closure, place) => {
             let values: Vec<i32> = env.iter().map(|value| value.unwrap_or(0)).collect();
-            for row in build::rows(program, indices, &values, *place)? {
+            let rows = build::rows(program, indices, &values, *place)?;
+            let part = |row: &Env| {
                 let value = |source: &Source| match *source {
                     Source::Env(at) => env[at as usize],
                     Source::Bound(at) => Some(row[at as usize]),
                     Source::Const(value) => Some(value),
                 };
-                pending.push((closure.node, closure.env.iter().map(value).collect()));
-            }
+                (closure.node, closure.env.iter().map(value).collect())
+            };
+            Ok(rows.iter().map(part).collect())
         }
     }
-    Ok(())
 }

@@ -326,10 +326,10 @@ impl Walk<'_> {
                 }
             }
         }
-        if let Some(guard) = guard {
-            if !self.program.holds(*guard, &Reading { data: self.data, env, bound: &bound })? {
-                return Ok(None);
-            }
+        if let Some(guard) = guard
+            && !self.program.holds(*guard, &Reading { data: self.data, env, bound: &bound })?
+        {
+            return Ok(None);
         }
         Ok(Some(bound))
     }

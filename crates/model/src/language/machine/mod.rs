@@ -14,11 +14,11 @@ mod leaf;
 
 use smallvec::SmallVec;
 
-pub(super) use alphabet::Memo;
+pub(in crate::language) use alphabet::Memo;
 pub(super) use build::{DONE, apply, parts};
 pub(super) use join::members;
 
-use super::eval::{Evaluated, Words, fault};
+use super::eval::{Evaluated, Words};
 use super::program::{Closure, Node, NodeId, Program, Source};
 use crate::system::Label;
 
@@ -334,19 +334,19 @@ impl Walk<'_> {
 /// The fault of a process that calls itself without a step in between, or nests without bound.
 pub(super) fn unbounded<T>() -> Evaluated<T> {
     Err(Box::new(crate::system::Fault {
-        message: format!("unbounded recursion: a process is called {DEPTH_MAX} times before it takes a step"),
+        message: format!(
+            "unbounded recursion: processes nest or call each other more than {DEPTH_MAX} deep in one state"
+        ),
         place: None,
     }))
 }
 
 /// The fault of a state that grows.
 pub(super) fn too_large<T>() -> Evaluated<T> {
-    fault((1, 1), format!("unbounded recursion: the state grows beyond {WORDS_MAX} words")).map_err(
-        |mut error: Box<crate::system::Fault>| {
-            error.place = None;
-            error
-        },
-    )
+    Err(Box::new(crate::system::Fault {
+        message: format!("unbounded recursion: the state grows beyond {WORDS_MAX} words"),
+        place: None,
+    }))
 }
 
 /// Writes a process that begins.

@@ -4,6 +4,7 @@ mod constructs;
 mod errors;
 mod random;
 mod reference;
+mod reference_data;
 
 use std::collections::{HashMap, VecDeque};
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::reference::{Data, Label, Reference, Term};
-use crate::language::{Model, parse};
+use crate::language::parse;
 use crate::system::TransitionSystem;
 
 const STATES_MAX: usize = 1500;
@@ -330,10 +330,13 @@ fn by_machine(text: &str) -> Explored {
     Explored::Graph(graph)
 }
 
+/// Labels with the classes that they lead to.
+type Signature<'a> = BTreeSet<(&'a str, usize)>;
+
 /// Whether the beginnings of two graphs are bisimilar.
 fn bisimilar(a: &Coloured, b: &Coloured) -> bool {
     let offset = a.steps.len();
-    let steps: Vec<BTreeSet<(&str, usize)>> = a
+    let steps: Vec<Signature<'_>> = a
         .steps
         .iter()
         .map(|row| row.iter().map(|(label, to)| (label.as_str(), *to)).collect())
@@ -350,7 +353,7 @@ fn bisimilar(a: &Coloured, b: &Coloured) -> bool {
         .collect();
     let mut count = names.len();
     loop {
-        let mut fresh: HashMap<(usize, BTreeSet<(&str, usize)>), usize> = HashMap::new();
+        let mut fresh: HashMap<(usize, Signature<'_>), usize> = HashMap::new();
         let next: Vec<usize> = (0..steps.len())
             .map(|state| {
                 let to = steps[state].iter().map(|&(label, to)| (label, classes[to])).collect();

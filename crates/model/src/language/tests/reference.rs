@@ -4,12 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::language::ast::{
-    Action, Binary, Block, DefineBody, EventSet, Expr, ExprId, If, Index, Initial, Item, Join, Model, Proc, ProcId,
-    StatementKind, Unary, Values,
+    Action, EventSet, Expr, ExprId, If, Index, Initial, Item, Join, Model, Proc, ProcId, Values,
 };
 
 pub(super) type Env = BTreeMap<String, i32>;
-type Outcome<T> = Result<T, String>;
+pub(super) type Outcome<T> = Result<T, String>;
 
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub(super) struct Data {
@@ -51,8 +50,8 @@ type Offers = BTreeSet<(String, Vec<i32>)>;
 
 pub(super) struct Reference<'a> {
     pub model: &'a Model,
-    sizes: BTreeMap<String, Vec<usize>>,
-    bounds: BTreeMap<String, (i32, i32)>,
+    pub(super) sizes: BTreeMap<String, Vec<usize>>,
+    pub(super) bounds: BTreeMap<String, (i32, i32)>,
     room: BTreeMap<String, usize>,
 }
 
@@ -167,22 +166,7 @@ impl<'a> Reference<'a> {
                 }
                 Ok(all)
             }
-            Term::Interrupt(first, second) => {
-                let mut all = Vec::new();
-                for mut step in go(first)? {
-                    if step.label != Label::Tick {
-                        step.next = Term::Interrupt(Box::new(step.next), second.clone());
-                    }
-                    all.push(step);
-                }
-                for mut step in go(second)? {
-                    if step.label == Label::Tau {
-                        step.next = Term::Interrupt(first.clone(), Box::new(step.next));
-                    }
-                    all.push(step);
-                }
-                Ok(all)
-            }
+            Term::Interrupt(first, second) => Ok(interrupt(first, second, go(first)?, go(second)?)),
             Term::Together(parts, alphabets) => {
                 let lists = parts.iter().map(go).collect::<Outcome<Vec<_>>>()?;
                 Ok(together(parts, alphabets, &lists, data))
@@ -203,7 +187,6 @@ impl<'a> Reference<'a> {
         let go = |term: &Term| self.moves(term, data, offers, depth + 1);
         let plain = |label: Label, next: Term| Step { label, next, data: data.clone(), shared: false, atomic: false };
         let holds = |condition: ExprId| Ok::<bool, String>(self.eval(condition, env, data)? != 0);
-        let skip = |id: Option<ProcId>| id.map_or(Term::Text(u32::MAX, 0, Env::new()), text);
         if id.0 == u32::MAX {
             return Ok(vec![plain(Label::Tick, Term::Done)]);
         }
@@ -233,24 +216,7 @@ impl<'a> Reference<'a> {
                     Ok(Vec::new())
                 }
             }
-            Proc::If(If::Step, condition, then, otherwise) => {
-                let next = if holds(*condition)? { text(*then) } else { skip(*otherwise) };
-                Ok(vec![plain(Label::Tau, next)])
-            }
-            Proc::If(If::Atomic, condition, then, otherwise) => {
-                go(&if holds(*condition)? { text(*then) } else { skip(*otherwise) })
-            }
-            Proc::If(If::Blocking, condition, then, _) => {
-                Ok(if holds(*condition)? { vec![plain(Label::Tau, text(*then))] } else { Vec::new() })
-            }
-            Proc::Case(cases, default) => {
-                for (condition, then) in cases {
-                    if holds(*condition)? {
-                        return Ok(vec![plain(Label::Tau, text(*then))]);
-                    }
-                }
-                Ok(vec![plain(Label::Tau, skip(*default))])
-            }
+            Proc::If(..) | Proc::Case(..) => self.conditional(id, env, data, offers, depth),
             Proc::Join(join, list) => {
                 let parts: Vec<(ProcId, Env)> = list.iter().map(|&part| (part, env.clone())).collect();
                 self.joined(*join, parts, data, offers, depth)
@@ -273,6 +239,35 @@ impl<'a> Reference<'a> {
                 true => Ok(vec![plain(Label::Tick, Term::Done)]),
                 false => Err("assertion".to_owned()),
             },
+        }
+    }
+
+    fn conditional(&self, id: ProcId, env: &Env, data: &Data, offers: &Offers, depth: usize) -> Outcome<Vec<Step>> {
+        let text = |id: ProcId| Term::Text(id.0, 0, env.clone());
+        let go = |term: &Term| self.moves(term, data, offers, depth + 1);
+        let tau = |next: Term| Step { label: Label::Tau, next, data: data.clone(), shared: false, atomic: false };
+        let holds = |condition: ExprId| Ok::<bool, String>(self.eval(condition, env, data)? != 0);
+        let skip = |id: Option<ProcId>| id.map_or(Term::Text(u32::MAX, 0, Env::new()), text);
+        match self.model.proc(id) {
+            Proc::If(If::Step, condition, then, otherwise) => {
+                let next = if holds(*condition)? { text(*then) } else { skip(*otherwise) };
+                Ok(vec![tau(next)])
+            }
+            Proc::If(If::Atomic, condition, then, otherwise) => {
+                go(&if holds(*condition)? { text(*then) } else { skip(*otherwise) })
+            }
+            Proc::If(If::Blocking, condition, then, _) => {
+                Ok(if holds(*condition)? { vec![tau(text(*then))] } else { Vec::new() })
+            }
+            Proc::Case(cases, default) => {
+                for (condition, then) in cases {
+                    if holds(*condition)? {
+                        return Ok(vec![tau(text(*then))]);
+                    }
+                }
+                Ok(vec![tau(skip(*default))])
+            }
+            other => panic!("{other:?} is no condition"),
         }
     }
 
@@ -313,7 +308,7 @@ impl<'a> Reference<'a> {
                 let mut alphabets = Vec::new();
                 for (id, env) in &parts {
                     let mut set = BTreeSet::new();
-                    self.alphabet(*id, env, data, &mut BTreeSet::new(), &mut set)?;
+                    self.alphabet(*id, env, data, &BTreeSet::new(), &mut BTreeSet::new(), &mut set)?;
                     alphabets.push(set);
                 }
                 go(&Term::Together(terms, alphabets))
@@ -326,10 +321,11 @@ impl<'a> Reference<'a> {
         id: ProcId,
         env: &Env,
         data: &Data,
-        seen: &mut BTreeSet<(u32, Env)>,
+        hidden: &BTreeSet<String>,
+        seen: &mut BTreeSet<(u32, Env, BTreeSet<String>)>,
         set: &mut BTreeSet<String>,
     ) -> Outcome<()> {
-        if !seen.insert((id.0, env.clone())) {
+        if !seen.insert((id.0, env.clone(), hidden.clone())) {
             return Ok(());
         }
         let list: Vec<ProcId> = match self.model.proc(id) {
@@ -342,15 +338,17 @@ impl<'a> Reference<'a> {
                 }
                 let declared = self.model.alphabets.iter().find(|alphabet| alphabet.process.text == name.text);
                 if let Some(declared) = declared {
-                    set.extend(self.event_names(&declared.events, &inner, data)?);
+                    let said = self.event_names(&declared.events, &inner, data)?;
+                    set.extend(said.difference(hidden).cloned());
                     return Ok(());
                 }
-                return self.alphabet(definition.body, &inner, data, seen, set);
+                return self.alphabet(definition.body, &inner, data, hidden, seen, set);
             }
             Proc::Prefix(steps, tail) => {
                 for step in steps {
                     if let (Action::Event(event), None) = (&step.action, &step.block) {
-                        set.insert(self.event_name(&event.name.text, &event.args, env, data)?);
+                        let name = self.event_name(&event.name.text, &event.args, env, data)?;
+                        set.extend(Some(name).filter(|name| !hidden.contains(name)));
                     }
                 }
                 vec![*tail]
@@ -358,7 +356,7 @@ impl<'a> Reference<'a> {
             Proc::Join(_, list) => list.clone(),
             Proc::Indexed(_, indices, body) => {
                 for row in self.rows(indices, env, data)? {
-                    self.alphabet(*body, &row, data, seen, set)?;
+                    self.alphabet(*body, &row, data, hidden, seen, set)?;
                 }
                 Vec::new()
             }
@@ -366,15 +364,13 @@ impl<'a> Reference<'a> {
             Proc::If(_, _, p, q) => [*p].into_iter().chain(*q).collect(),
             Proc::Case(cases, default) => cases.iter().map(|(_, p)| *p).chain(*default).collect(),
             Proc::Hide(inner, sets) => {
-                let mut all = BTreeSet::new();
-                self.alphabet(*inner, env, data, seen, &mut all)?;
-                let hidden = self.event_names(sets, env, data)?;
-                set.extend(all.difference(&hidden).cloned());
-                Vec::new()
+                let mut hidden = hidden.clone();
+                hidden.extend(self.event_names(sets, env, data)?);
+                return self.alphabet(*inner, env, data, &hidden, seen, set);
             }
         };
         for part in list {
-            self.alphabet(part, env, data, seen, set)?;
+            self.alphabet(part, env, data, hidden, seen, set)?;
         }
         Ok(())
     }
@@ -463,10 +459,10 @@ impl<'a> Reference<'a> {
                 let mut all = Vec::new();
                 for values in candidates {
                     let Some(bound) = self.bind(args, &values, env, data)? else { continue };
-                    if let Some(guard) = guard {
-                        if self.eval(*guard, &bound, data)? == 0 {
-                            continue;
-                        }
+                    if let Some(guard) = guard
+                        && self.eval(*guard, &bound, data)? == 0
+                    {
+                        continue;
                     }
                     let next = match &next {
                         Term::Text(id, at, _) => Term::Text(*id, *at, bound.clone()),
@@ -510,103 +506,25 @@ impl<'a> Reference<'a> {
         }
         Ok(Some(bound))
     }
+}
 
-    fn run(&self, block: &Block, env: &mut Env, data: &mut Data) -> Outcome<()> {
-        for statement in block {
-            match &statement.kind {
-                StatementKind::Assign(name, at, value) => {
-                    let value = self.eval(*value, env, data)?;
-                    if env.contains_key(name) {
-                        env.insert(name.clone(), value);
-                        continue;
-                    }
-                    let offset = self.offset(name, at, env, data)?;
-                    if self.bounds.get(name).is_some_and(|(low, high)| value < *low || value > *high) {
-                        return Err("range".to_owned());
-                    }
-                    data.vars.get_mut(name).unwrap()[offset] = value;
-                }
-                StatementKind::Local(name, value) => {
-                    let value = value.map_or(Ok(0), |value| self.eval(value, env, data))?;
-                    env.insert(name.clone(), value);
-                }
-                StatementKind::If(condition, then, otherwise) => {
-                    let branch = if self.eval(*condition, env, data)? != 0 { then } else { otherwise };
-                    self.run(branch, env, data)?;
-                }
-                StatementKind::While(condition, body) => {
-                    let mut rounds = 0;
-                    while self.eval(*condition, env, data)? != 0 {
-                        rounds += 1;
-                        if rounds > 1000 {
-                            return Err("loop".to_owned());
-                        }
-                        self.run(body, env, data)?;
-                    }
-                }
-                other => panic!("the generator does not write {other:?}"),
-            }
+/// The first goes on until a visible step of the second.
+fn interrupt(first: &Term, second: &Term, of_first: Vec<Step>, of_second: Vec<Step>) -> Vec<Step> {
+    let pair = |a: Term, b: Term| Term::Interrupt(Box::new(a), Box::new(b));
+    let mut all = Vec::new();
+    for mut step in of_first {
+        if step.label != Label::Tick {
+            step.next = pair(step.next, second.clone());
         }
-        Ok(())
+        all.push(step);
     }
-
-    fn offset(&self, name: &str, at: &[ExprId], env: &Env, data: &Data) -> Outcome<usize> {
-        let mut offset = 0;
-        for (&index, &size) in at.iter().zip(&self.sizes[name]) {
-            let index = self.eval(index, env, data)?;
-            if index < 0 || index as usize >= size {
-                return Err("index".to_owned());
-            }
-            offset = offset * size + index as usize;
+    for mut step in of_second {
+        if step.label == Label::Tau {
+            step.next = pair(first.clone(), step.next);
         }
-        Ok(offset)
+        all.push(step);
     }
-
-    pub fn eval(&self, id: ExprId, env: &Env, data: &Data) -> Outcome<i32> {
-        let go = |id: ExprId| self.eval(id, env, data);
-        Ok(match self.model.expr(id) {
-            Expr::Number(value) => *value,
-            Expr::Bool(value) => i32::from(*value),
-            Expr::Name(name) => {
-                if let Some(value) = env.get(name) {
-                    *value
-                } else if let Some(values) = data.vars.get(name) {
-                    values[0]
-                } else {
-                    let define = self.model.defines.iter().find(|d| d.name.text == *name).unwrap();
-                    let DefineBody::Expr(body) = define.body else { panic!("a value") };
-                    self.eval(body, &Env::new(), data)?
-                }
-            }
-            Expr::Element(name, at) => data.vars[name][self.offset(name, at, env, data)?],
-            Expr::Unary(Unary::Not, inner) => i32::from(go(*inner)? == 0),
-            Expr::Unary(Unary::Minus, inner) => -go(*inner)?,
-            Expr::Binary(op, a, b) => {
-                let a = go(*a)?;
-                match (op, a) {
-                    (Binary::And, 0) => return Ok(0),
-                    (Binary::Or, 1..) => return Ok(1),
-                    _ => {}
-                }
-                let b = go(*b)?;
-                match op {
-                    Binary::And | Binary::Or => i32::from(b != 0),
-                    Binary::Add => a + b,
-                    Binary::Sub => a - b,
-                    Binary::Mul => a * b,
-                    Binary::Mod => a.rem_euclid(b),
-                    Binary::Eq => i32::from(a == b),
-                    Binary::Ne => i32::from(a != b),
-                    Binary::Lt => i32::from(a < b),
-                    Binary::Le => i32::from(a <= b),
-                    Binary::Gt => i32::from(a > b),
-                    Binary::Ge => i32::from(a >= b),
-                    other => panic!("the generator does not write {other:?}"),
-                }
-            }
-            other => panic!("the generator does not write {other:?}"),
-        })
-    }
+    all
 }
 
 fn message(channel: &str, joint: &str, values: &[i32]) -> String {

@@ -1,0 +1,88 @@
+//! `selvedge model`.
+
+use crate::*;
+
+const PROVED: &str = "corpus/models/proved/fifo_queue.csp";
+const REFUTED: &str = "corpus/models/refuted/concurrent_stack_no_swap.csp";
+
+#[test]
+fn what_is_proved_says_how_much_was_seen() {
+    let run = selvedge(&["model", PROVED]).expect(0);
+    assert_eq!(run.stdout.matches("proved for all executions").count(), 3, "{}", run.stdout);
+    assert!(run.stdout.contains("1,115 states, 2,771 transitions"), "{}", run.stdout);
+    assert_eq!(run.stderr, "");
+    let one = selvedge(&["model", PROVED, "--assert", "1", "--stats"]).expect(0);
+    assert!(one.stdout.contains("bytes a state") && !one.stdout.contains("2. "), "{}", one.stdout);
+}
+
+#[test]
+fn a_counterexample_has_a_column_for_each_process() {
+    let run = selvedge(&["model", REFUTED]).expect(1);
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    assert!(lines[1].contains("refuted after 8 steps, 2 context switches"), "{}", run.stdout);
+    assert!(lines[3].contains("Thread(0)") && lines[3].contains("Thread(1)"), "{}", run.stdout);
+    let column = lines[3].find("Thread(1)").unwrap();
+    assert_eq!(lines.iter().find(|line| line.contains("push_inv.1")).unwrap().find("push_inv.1"), Some(column));
+    assert!(run.stdout.contains("it would allow: returns 2"), "{}", run.stdout);
+}
+
+#[test]
+fn the_document_has_what_every_document_has() {
+    let run = selvedge(&["model", REFUTED, "--json"]).expect(1);
+    let document = run.json();
+    for field in ["verdict", "criterion", "coverage", "seconds", "version", "limits"] {
+        assert!(!document[field].is_null(), "{field}: {document}");
+    }
+    let assertion = &document["assertions"][0];
+    assert_eq!((&document["verdict"], &assertion["verdict"]), (&"fail".into(), &"fail".into()));
+    assert_eq!(assertion["run"]["steps"].as_array().unwrap().len(), 8);
+    assert_eq!(assertion["run"]["context_switches"], 2);
+    assert_eq!(assertion["search"]["exact"], true);
+    assert!(run.stderr.contains("refuted"), "the report goes to standard error: {}", run.stderr);
+}
+
+#[test]
+fn limits_make_it_unknown() {
+    let run = selvedge(&["model", PROVED, "--states-max", "100", "--json"]).expect(3);
+    let document = run.json();
+    assert_eq!(document["assertions"][0]["limit"], "states");
+    assert_eq!((&document["verdict"], &document["coverage"]), (&"unknown".into(), &"partial".into()));
+    let endless = b"var x; P = a{x++} -> P; #assert P() deadlockfree;";
+    let run = with_input(&["model", "-", "--time-max", "300ms"], endless).expect(3);
+    assert!(run.stdout.contains("the time limit was reached"), "{}", run.stdout);
+}
+
+#[test]
+fn what_is_wrong_with_a_model_is_shown_with_its_place() {
+    let run = with_input(&["model", "-"], b"Sys = a -> Sis;\n#assert Sys() deadlockfree;").expect(2);
+    assert!(run.stderr.contains("error[M004]") && run.stderr.contains("1:12"), "{}", run.stderr);
+    assert!(run.stderr.contains("did you mean `Sys`?"), "{}", run.stderr);
+    let run = with_input(&["model", "-", "--json"], b"Sys = a -> Sis;").expect(2);
+    let document = run.json();
+    assert_eq!((&document["error"]["line"], &document["error"]["column"]), (&1.into(), &12.into()));
+    assert!(document["verdict"].is_null());
+}
+
+#[test]
+fn a_fault_shows_how_it_is_reached() {
+    let text = b"var a[2]; var i;\nP = next{i++} -> put{a[i] = 1;} -> P;\n#assert P() deadlockfree;";
+    let run = with_input(&["model", "-"], text).expect(2);
+    assert!(run.stderr.contains("index 2 is outside of a"), "{}", run.stderr);
+    assert!(run.stderr.contains(":2:") && run.stderr.contains("next"), "{}", run.stderr);
+}
+
+#[test]
+fn graphs_are_written() {
+    let graph = scratch("run.dot");
+    selvedge(&["model", REFUTED, "--dot", graph.to_str().unwrap()]).expect(1);
+    assert!(std::fs::read_to_string(&graph).unwrap().starts_with("digraph"));
+    let picture = scratch("run.svg");
+    selvedge(&["model", REFUTED, "--dot", picture.to_str().unwrap()]).expect(1);
+    assert!(std::fs::read_to_string(&picture).unwrap().contains("<svg"));
+}
+
+#[test]
+fn an_assertion_that_is_not_there_is_wrong_usage() {
+    let run = selvedge(&["model", PROVED, "--assert", "9"]).expect(2);
+    assert!(run.stderr.contains("there is no assertion 9"), "{}", run.stderr);
+}
