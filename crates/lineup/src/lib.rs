@@ -27,7 +27,9 @@ pub use closest::{Parting, closest};
 pub use criterion::{Criterion, Judgement, Linearizable};
 pub use explain::{Explained, Subject, timeline};
 pub use matrix::{Matrix, MatrixError};
-pub use observation::{Nondeterminism, Observation, SerialOp};
+pub use observation::{
+    FileError, Nondeterminism, Observation, ObservationSet, SerialOp, read_json, read_xml, write_json, write_xml,
+};
 pub use options::{Options, OptionsError};
 pub use plan::{Plan, Stage};
 pub use recorded::{Ending, Operation, Recorded};

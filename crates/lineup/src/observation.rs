@@ -4,6 +4,14 @@
 //! one result or to none (it blocks). Two histories that break this show that the object is nondeterministic (Line-Up 2.1.2: their
 //! longest common prefix ends in a call).
 
+mod file;
+mod json;
+mod xml;
+
+pub use file::{FileError, ObservationSet};
+pub use json::{read_json, write_json};
+pub use xml::{read_xml, write_xml};
+
 use crate::results::ResultId;
 
 /// An operation of a serial history.

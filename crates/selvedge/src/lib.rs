@@ -22,12 +22,14 @@
 //! with a sentence that says so.
 
 mod object;
+mod values;
 
 use std::any::Any;
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
-pub use object::{Object, object};
+pub use object::{Object, Specification, object, specification};
+pub use values::{Arguments, Small};
 
 type Body = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 type Tell = unsafe extern "C" fn(*const u8, usize, *mut c_void);

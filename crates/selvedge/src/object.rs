@@ -7,6 +7,7 @@ use std::ffi::{c_int, c_void};
 use std::fmt::{self, Debug, Write};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
+use crate::values::Arguments;
 use crate::{Tell, keep, message, save, symbol};
 
 /// An object to be tested: how it is made, and what may be called.
@@ -56,6 +57,20 @@ impl<T: 'static> Object<T> {
         };
         self.calls.push((name.to_owned(), Box::new(call)));
         self
+    }
+
+    /// Adds a call for each combination of small values: what [`object!`](crate::object!) makes of a method with arguments.
+    pub fn each<A: Arguments, R: Debug>(mut self, name: &str, call: impl Fn(&T, A) -> R + Clone + 'static) -> Self {
+        for arguments in A::all() {
+            let (name, call) = (format!("{name}({})", arguments.written()), call.clone());
+            self = self.call(&name, move |object| call(object, arguments.clone()));
+        }
+        self
+    }
+
+    /// The names of the calls.
+    pub fn names(&self) -> Vec<&str> {
+        self.calls.iter().map(|(name, _)| name.as_str()).collect()
     }
 
     /// Calls before the threads of every matrix that is made up.
@@ -133,10 +148,9 @@ impl<T: 'static> Object<T> {
         self.option(format!("exclusive {}", calls.join(", ")))
     }
 
-    /// An object with the same calls that says what this one does serially: a specification that can be run. It may use
-    /// [`choose`](crate::choose) and [`block`](crate::block).
-    pub fn reference<S: 'static>(mut self, reference: Object<S>) -> Self {
-        self.reference = Some(Box::new(reference));
+    /// What this object is to do serially, in place of phase 1: a specification with the same calls.
+    pub fn reference<S: 'static>(mut self, reference: Specification<S>) -> Self {
+        self.reference = Some(Box::new(reference.0));
         self
     }
 
@@ -209,6 +223,49 @@ impl<T: 'static> Object<T> {
         std::panic::set_hook(printed);
         let mut told = told.iter().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         (answer, told.next().unwrap_or_default(), told.next().unwrap_or_default())
+    }
+}
+
+/// What an object is to do, as a sequential implementation with the same calls. Its operations may choose among several results with
+/// [`choose`](crate::choose), and wait with [`block`](crate::block).
+///
+/// ```no_run
+/// # fn test() {
+/// # struct Bag;
+/// # impl Bag { fn add(&self, _: u32) {} fn take(&self) -> Option<u32> { None } }
+/// selvedge::object(|| Bag)
+///     .call("add(1)", |bag| bag.add(1))
+///     .call("take()", |bag| bag.take())
+///     .reference(
+///         selvedge::specification(Vec::new)
+///             .call("add(1)", |bag| bag.push(1))
+///             .call("take()", |bag| (!bag.is_empty()).then(|| bag.remove(selvedge::choose(bag.len())))),
+///     )
+///     .check();
+/// # }
+/// ```
+#[must_use = "a specification is given to `Object::reference`"]
+pub struct Specification<S>(Object<Serially<S>>);
+
+/// What only one operation at a time uses.
+struct Serially<S>(UnsafeCell<S>);
+
+/// A specification that starts in the state that the closure makes.
+pub fn specification<S: Send + 'static>(create: impl Fn() -> S + 'static) -> Specification<S> {
+    Specification(Object {
+        name: "specification".to_owned(),
+        create: Box::new(move || Serially(UnsafeCell::new(create()))),
+        calls: Vec::new(),
+        options: Vec::new(),
+        reference: None,
+    })
+}
+
+impl<S: Send + 'static> Specification<S> {
+    /// Adds a call.
+    pub fn call<R: Debug>(self, name: &str, call: impl Fn(&mut S) -> R + 'static) -> Self {
+        // SAFETY: a specification runs in phase 1 only, one operation after the other.
+        Specification(self.0.call(name, move |state| call(unsafe { &mut *state.0.get() })))
     }
 }
 

@@ -6,6 +6,7 @@ mod check;
 mod commands;
 mod documents;
 mod limits;
+mod objects;
 mod testing;
 mod usage;
 

@@ -8,6 +8,7 @@ use selvedge_driver::{
 };
 use selvedge_lineup::{Explained, Language, Linearizable, Matrix, Plan, Results, Stage, Subject, smaller, timeline};
 
+use super::files::Files;
 use super::matrix::{Bench, Found, Numbers, Outcome};
 use super::object::{Life, Object};
 use crate::control::with;
@@ -61,7 +62,7 @@ pub fn check(object: Object, settings: &Settings) -> ObjectReport {
     let object = Rc::new(object);
     let (settings, globals) = (&settings, &globals);
     let bench = Bench { object: object.clone(), globals, settings, criterion: &mut criterion, deadline, beyond: BEYOND };
-    let mut session = Session { bench, object, report: blank(""), began, settings };
+    let mut session = Session { bench, object, report: blank(""), began, settings, files: Files::default() };
     session.run();
     session::renew(globals);
     let mut report = session.report;
@@ -77,6 +78,7 @@ struct Session<'a> {
     report: ObjectReport,
     began: f64,
     settings: &'a Settings,
+    files: Files,
 }
 
 impl Session<'_> {
@@ -87,6 +89,16 @@ impl Session<'_> {
         let mut plan = Plan::new(&self.object.options, &self.object.calls, self.settings.seed);
         self.report.plan = plan.describe();
         self.report.matrices_wanted = plan.must();
+        if self.settings.replay.is_none()
+            && let Err(Outcome::Wrong(why)) = self.bench.steady(&self.object.options.initial)
+        {
+            self.report.error = Some(why);
+            return;
+        }
+        if let Err(why) = self.files.read(&self.object) {
+            self.report.error = Some(why);
+            return;
+        }
         let mut covered: Option<CoverageRecord> = None;
         let end = self.bench.deadline;
         while let Some((stage, matrix)) = plan.next_matrix() {
@@ -123,6 +135,9 @@ impl Session<'_> {
         report.complete = seen;
         report.coverage = covered.unwrap_or(CoverageRecord::Partial);
         report.cpu_seconds = sys::cpu() - cpu;
+        if let Err(why) = self.files.write(&self.object) {
+            report.error = Some(why);
+        }
     }
 
     /// Both phases of one matrix.
@@ -162,8 +177,23 @@ impl Session<'_> {
     }
 
     fn phases(&mut self, matrix: &Matrix, numbers: &mut Numbers) -> Outcome {
-        match self.bench.observe(matrix, numbers) {
-            Ok(observation) => self.bench.explore(matrix, observation, numbers),
+        let known = match self.files.find(matrix, &self.object) {
+            Ok(known) => known,
+            Err(why) => return Outcome::Wrong(why),
+        };
+        let observation = match known {
+            Some(observation) => {
+                numbers.serial_full += observation.full();
+                numbers.serial_stuck += observation.stuck();
+                Ok(observation)
+            }
+            None => self.bench.observe(matrix, numbers),
+        };
+        match observation {
+            Ok(observation) => {
+                self.files.keep(matrix, &observation, &self.object);
+                self.bench.explore(matrix, observation, numbers)
+            }
             Err(outcome) => outcome,
         }
     }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use selvedge_driver::{CoverageRecord, Finding, FindingKind, ObjectKind, Settings};
 use selvedge_explore::{Coverage, End, Run, Serial, Stop, Strategy};
 use selvedge_lineup::{
-    Criterion, Ending, Judgement, Matrix, Nondeterminism, Observation, Recorded, Unexplained,
+    CallId, Criterion, Ending, Judgement, Matrix, Nondeterminism, Observation, Recorded, Unexplained,
 };
 
 use super::body;
@@ -50,6 +50,9 @@ pub enum Outcome {
     /// The object cannot be tested.
     Wrong(String),
 }
+
+/// Later by some odd amount, and with another seed.
+const SHIFT: u64 = 86_400_123_456_789;
 
 /// What it cost, over all matrices or for one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -100,6 +103,8 @@ impl Bench<'_> {
     fn arrange(&self, object: &Rc<Object>, matrix: &Matrix, serial: bool) {
         with(|control| {
             control.settings = self.settings.clone();
+            // One after the other, nothing races: a specification need not synchronise.
+            control.settings.races &= !serial;
             control.lineup.object = Some(object.clone());
             control.lineup.matrix = Rc::new(matrix.clone());
             control.lineup.serial = serial;
@@ -114,14 +119,48 @@ impl Bench<'_> {
     pub fn observe(&mut self, matrix: &Matrix, numbers: &mut Numbers) -> Result<Rc<Observation>, Outcome> {
         let began = sys::cpu();
         let object = self.object.reference.clone().unwrap_or_else(|| self.object.clone());
-        self.arrange(&object, matrix, true);
-        with(|control| control.strategy = Box::new(Serial::new()));
-        let seen = self.serial_runs(&test(&object), numbers);
+        let seen = self.serial(&object, matrix, numbers);
         numbers.serial_seconds += sys::cpu() - began;
         let seen = seen?;
         numbers.serial_full += seen.full();
         numbers.serial_stuck += seen.stuck();
         Ok(Rc::new(seen))
+    }
+
+    /// All serial runs of an object.
+    fn serial(&mut self, object: &Rc<Object>, matrix: &Matrix, numbers: &mut Numbers) -> Result<Observation, Outcome> {
+        self.arrange(object, matrix, true);
+        with(|control| control.strategy = Box::new(Serial::new()));
+        self.serial_runs(&test(object), numbers)
+    }
+
+    /// Whether every call does the same at another time and with other random numbers: alone, and once more after itself. What does
+    /// not would look like a violation.
+    pub fn steady(&mut self, initial: &[CallId]) -> Result<(), Outcome> {
+        let object = self.object.clone();
+        for call in object.calls.ids() {
+            let matrix = Matrix { initial: initial.to_vec(), ..Matrix::new(vec![vec![call, call]]) };
+            let mut seen = Vec::new();
+            for shift in [0, 0, SHIFT] {
+                with(|control| control.lineup.shift = shift);
+                let observation = self.serial(&object, &matrix, &mut Numbers::default());
+                with(|control| control.lineup.shift = 0);
+                // What else is wrong shows again, in its place.
+                match observation {
+                    Ok(observation) => seen.push(observation.histories()),
+                    Err(Outcome::Wrong(why)) => return Err(Outcome::Wrong(why)),
+                    Err(_) => break,
+                }
+            }
+            if seen.windows(2).any(|two| two[0] != two[1]) {
+                let name = object.calls.name(call);
+                return Err(Outcome::Wrong(format!(
+                    "`{name}` does not do the same again after the same calls: its result depends on time, random \
+                     numbers, addresses or something else that is not controlled"
+                )));
+            }
+        }
+        Ok(())
     }
 
     fn serial_runs(&mut self, test: &Test, numbers: &mut Numbers) -> Result<Observation, Outcome> {

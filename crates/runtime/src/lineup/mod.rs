@@ -8,6 +8,7 @@
 //! | `body` | the threads of one matrix: construct, call, wait, call, destroy |
 //! | `recorder` | what the operations of the run under way did |
 //! | `matrix` | one matrix: serial runs, then every schedule |
+//! | `files` | serial histories of earlier, and for later |
 //! | `check` | matrix after matrix, the smallest that fails, the report |
 //!
 //! Invariant: results leave a run as small numbers, because everything that the code under test allocated is gone after it.
@@ -15,6 +16,7 @@
 mod abi;
 mod body;
 mod check;
+mod files;
 mod matrix;
 mod object;
 mod recorder;

@@ -5,6 +5,7 @@ mod corpus;
 mod errors;
 mod histories;
 mod known;
+mod objects;
 mod replay;
 mod rust;
 mod source;

@@ -1,0 +1,76 @@
+//! Serial histories out of a file in place of phase 1, and into one.
+//!
+//! Invariant: a matrix that smaller ones are derived from, or that the file lacks, goes through phase 1 as always; only one that the
+//! user gave must be in the file.
+
+use std::path::Path;
+use std::rc::Rc;
+
+use selvedge_lineup::{
+    Matrix, Observation, ObservationSet, Results, read_json, read_xml, write_json, write_xml,
+};
+
+use super::object::Object;
+use crate::control::with;
+
+/// What was read, and what is to be written.
+#[derive(Default)]
+pub struct Files {
+    known: Vec<(Matrix, Rc<Observation>)>,
+    kept: Vec<ObservationSet>,
+}
+
+fn is_json(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|extension| extension == "json")
+}
+
+impl Files {
+    /// Reads the file that the options name.
+    pub fn read(&mut self, object: &Object) -> Result<(), String> {
+        let Some(path) = &object.options.observations else { return Ok(()) };
+        let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+        let sets = with(|control| {
+            let results = control.lineup.results.get_or_insert_with(|| Results::new(object.void));
+            if is_json(path) {
+                return read_json(&text, &object.calls, results);
+            }
+            read_xml(&text, &object.calls, results, object.options.tests.first())
+        });
+        let sets = sets.map_err(|error| format!("{path}: {error}"))?;
+        self.known = sets.into_iter().map(|set| (set.matrix, Rc::new(set.observation))).collect();
+        Ok(())
+    }
+
+    /// The observation of a matrix, if the file has it.
+    pub fn find(&self, matrix: &Matrix, object: &Object) -> Result<Option<Rc<Observation>>, String> {
+        let found = self.known.iter().find(|(known, _)| known == matrix).map(|(_, observation)| observation.clone());
+        let options = &object.options;
+        let given = options.tests.iter().any(|test| test.columns == matrix.columns);
+        match (&found, &options.observations) {
+            (None, Some(path)) if given => {
+                Err(format!("{path}: there are no serial histories of the matrix {}", matrix.to_text(&object.calls)))
+            }
+            _ => Ok(found),
+        }
+    }
+
+    /// Keeps an observation for the file that the options name.
+    pub fn keep(&mut self, matrix: &Matrix, observation: &Rc<Observation>, object: &Object) {
+        if object.options.write_observations.is_some() && !self.kept.iter().any(|set| set.matrix == *matrix) {
+            let (object, observation) = (object.name.clone(), (**observation).clone());
+            self.kept.push(ObservationSet { object, matrix: matrix.clone(), observation });
+        }
+    }
+
+    /// Writes the file that the options name.
+    pub fn write(&self, object: &Object) -> Result<(), String> {
+        let Some(path) = &object.options.write_observations else { return Ok(()) };
+        let text = with(|control| {
+            let void = Results::new(object.void);
+            let results = control.lineup.results.as_ref().unwrap_or(&void);
+            let write = if is_json(path) { write_json } else { write_xml };
+            write(&self.kept, &object.calls, results)
+        });
+        std::fs::write(path, text).map_err(|error| format!("{path}: {error}"))
+    }
+}

@@ -1,0 +1,219 @@
+//! Objects in C: the examples of the Line-Up paper, with the verdicts that it gives.
+
+use std::path::PathBuf;
+
+use selvedge_driver::{ObjectFinding, ObjectKind, ObjectReport, Program, Search, Settings, run};
+
+use crate::build::{build, scratch, settings};
+
+/// The program of that name, in a directory of the test's own.
+fn program(name: &str, test: &str) -> (Program, PathBuf) {
+    let directory = scratch(&format!("objects-{test}-{name}"));
+    let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/objects").join(name);
+    (build(&source, &[], &directory), directory)
+}
+
+fn check_with(program: &(Program, PathBuf), object: &str, settings: Settings, options: &[&str]) -> ObjectReport {
+    let mut settings = Settings { test: Some(object.into()), ..settings };
+    settings.object.options = options.iter().map(|option| option.to_string()).collect();
+    let session = run(&program.0, &settings, &program.1).unwrap_or_else(|error| panic!("{object}: {error}"));
+    assert_eq!(session.report.error, None, "{object}");
+    session.report.objects.into_iter().next().expect("the object")
+}
+
+fn check(program: &(Program, PathBuf), object: &str, options: &[&str]) -> ObjectReport {
+    let report = check_with(program, object, settings(Search::Portfolio), options);
+    assert_eq!(report.error, None, "{object}");
+    report
+}
+
+#[track_caller]
+fn found(report: &ObjectReport, kind: ObjectKind, matrix: &str) -> ObjectFinding {
+    let found = report.findings.first().unwrap_or_else(|| panic!("{}: nothing found: {report:?}", report.object));
+    assert_eq!((found.kind, found.matrix.as_str()), (kind, matrix), "{}", found.explanation);
+    found.clone()
+}
+
+#[track_caller]
+fn passes(report: &ObjectReport) {
+    let texts: Vec<&String> = report.findings.iter().map(|found| &found.explanation).collect();
+    assert!(report.findings.is_empty(), "{}: {texts:?}", report.object);
+    assert!(report.complete, "{}: {:?}", report.object, report.limit);
+}
+
+#[test]
+fn the_examples_of_the_paper() {
+    let paper = program("paper.c", "the_examples");
+    let quick = ["auto 2"];
+    // Figure 1: an element is inside, and TryTake fails because somebody else has the lock.
+    let figure1 = check(&paper, "figure1", &["test Add(200), TryTake() | Add(400), TryTake()"]);
+    let violation = found(&figure1, ObjectKind::NotLinearizable, "Add(200) | Add(400), TryTake()");
+    assert!(violation.results[2] == ["Add(400)", "TryTake() -> fail"], "{:?}", violation.results);
+    passes(&check(&paper, "figure1_fixed", &quick));
+    // Section 2.2.1.
+    let counter = check(&paper, "counter1", &["test inc(), get() | inc()"]);
+    let violation = found(&counter, ObjectKind::NotLinearizable, "inc(), get() | inc()");
+    assert_eq!(violation.results[1], ["inc()", "get() -> 1"]);
+    // Figure 4: every history is linearizable as definition 1 has it; only the operation that waits gives it away.
+    let counter = check(&paper, "counter2", &quick);
+    let violation = found(&counter, ObjectKind::Stuck, "inc() | get()");
+    assert_eq!(violation.results[1..], [["inc() waits for ever"], ["get() -> 0"]]);
+    passes(&check(&paper, "counter2_alone", &quick));
+    // Figure 9.
+    let event = check(&paper, "figure9", &["test Wait() | Set(), Reset(), Set()"]);
+    let violation = found(&event, ObjectKind::Stuck, "Wait() | Set(), Reset(), Set()");
+    assert_eq!(violation.results[1], ["Wait() waits for ever"]);
+    assert_eq!(violation.results[2], ["Set()", "Reset()", "Set()"]);
+    passes(&check(&paper, "figure9_fixed", &["test Wait() | Set(), Reset(), Set()"]));
+    passes(&check(&paper, "figure9_fixed", &quick));
+}
+
+/// The 2x2 of figure 7: its observation sets, exactly, through the file that phase 1 writes.
+#[test]
+fn figure_7_has_the_observation_sets_of_the_paper() {
+    let paper = program("paper.c", "figure_7_has");
+    let matrix = "test Add(200), Add(400) | Take(), TryTake()";
+    for (name, stuck) in [("figure7.xml", "<history>1[ #</history>"), ("figure7.json", "null")] {
+        let file = paper.1.join(name);
+        let write = format!("write-observations {}", file.display());
+        let report = check(&paper, "figure7", &[matrix, &write]);
+        passes(&report);
+        assert_eq!(report.serial_histories, 4);
+        let text = std::fs::read_to_string(&file).expect("the observation file");
+        assert!(text.contains(stuck), "{text}");
+        if name.ends_with("xml") {
+            let groups: Vec<&str> = text.split("<observation>").skip(1).collect();
+            let histories = |group: &str| group.matches("<history>").count();
+            assert_eq!(groups.iter().map(|group| histories(group)).collect::<Vec<_>>(), [2, 1, 1], "{text}");
+            assert!(groups[0].contains("<op id=\"4\" name=\"TryTake\">result=\"400\"</op>"), "{text}");
+            assert!(groups[0].contains("<history>1[ ]1 2[ ]2 3[ ]3 4[ ]4</history>"), "{text}");
+            assert!(groups[0].contains("<history>1[ ]1 3[ ]3 2[ ]2 4[ ]4</history>"), "{text}");
+            assert!(groups[1].contains("<op id=\"4\" name=\"TryTake\">result=\"fail\"</op>"), "{text}");
+            assert!(groups[1].contains("<history>1[ ]1 3[ ]3 4[ ]4 2[ ]2</history>"), "{text}");
+            assert!(groups[2].contains("<thread id=\"A\"></thread>\n    <thread id=\"B\">1B</thread>"), "{text}");
+        }
+        // Used in place of phase 1: no serial runs, the same verdict.
+        let read = format!("observations {}", file.display());
+        let again = check(&paper, "figure7", &[matrix, &read, "keep-going"]);
+        passes(&again);
+        assert_eq!((again.serial_histories, again.records[0].serial_runs), (4, 0));
+        let other = check_with(&paper, "figure7", settings(Search::Portfolio), &["test Add(200)", &read]);
+        assert!(other.error.is_some_and(|error| error.contains("no serial histories of the matrix Add(200)")));
+    }
+}
+
+/// The violation of figure 7, bottom: the results of one serial history, in an order that it does not allow.
+#[test]
+fn histories_are_held_against_the_file() {
+    let paper = program("paper.c", "histories_ar");
+    let matrix = "test Add(200), TryTake() | Add(400), TryTake()";
+    let file = paper.1.join("expected.xml");
+    let write = format!("write-observations {}", file.display());
+    passes(&check(&paper, "figure1_fixed", &[matrix, &write]));
+    let report = check(&paper, "figure1", &[matrix, &format!("observations {}", file.display())]);
+    assert_eq!(report.findings[0].kind, ObjectKind::NotLinearizable);
+}
+
+#[test]
+fn random_matrices_repeat_with_their_seed() {
+    let paper = program("paper.c", "random_matri");
+    let options = ["threads 2", "ops 3", "samples 12", "seed 5", "keep-going"];
+    let one = check(&paper, "counter1", &options);
+    let other = check(&paper, "counter1", &options);
+    let matrices = |report: &ObjectReport| report.records.iter().map(|record| record.matrix.clone()).collect::<Vec<_>>();
+    assert_eq!(matrices(&one), matrices(&other));
+    assert_eq!(one.matrices, 12);
+    assert!(one.matrices_failed > 3 && one.matrices_failed < 12, "{}", one.matrices_failed);
+    assert_eq!(one.findings.len(), 1, "one of each kind");
+}
+
+#[test]
+fn what_cannot_be_tested() {
+    let paper = program("paper.c", "what_cannot");
+    let wrong = program("wrong.c", "what_cannot");
+    let error = |program: &(Program, PathBuf), object: &str, options: &[&str]| {
+        let report = check_with(program, object, settings(Search::Portfolio), options);
+        report.error.unwrap_or_else(|| panic!("{object} {options:?}: {:?}", report.findings))
+    };
+    let unknown = error(&paper, "counter1", &["matrix inc(), dec() | get()"]);
+    assert_eq!(unknown, "there is no call `dec()`: expected one of inc(), get()");
+    let zero = error(&paper, "counter1", &["threads 0"]);
+    assert_eq!(zero, "expected a number from 1 to 16 for threads, found `0`");
+    assert!(error(&wrong, "twice", &[]).contains("found `get()` twice"));
+    assert!(error(&wrong, "of_time", &[]).contains("`now()` does not do the same again"));
+    assert!(error(&wrong, "of_chance", &[]).contains("`draw()` does not do the same again"));
+    assert!(error(&wrong, "of_cycles", &[]).contains("does not do the same again"));
+    assert!(error(&wrong, "unmade", &[]).contains("the constructor does not work"));
+    assert!(error(&wrong, "waiting", &[]).contains("the constructor does not work: no thread can go on"));
+    assert!(error(&wrong, "other_calls", &[]).contains("expected the reference to have the same calls: get(), found put(1)"));
+}
+
+#[test]
+fn a_finding_replays() {
+    let paper = program("paper.c", "a_finding_re");
+    let report = check(&paper, "figure9", &["test Wait() | Set(), Reset(), Set()"]);
+    let finding = &report.findings[0].finding;
+    let settings = Settings {
+        replay: Some(finding.schedule.clone()),
+        test: Some("figure9".into()),
+        time_max: None,
+        ..finding.settings.clone()
+    };
+    let session = run(&paper.0, &settings, &paper.1).expect("a report");
+    let again = &session.report.objects[0].findings[0];
+    assert_eq!((again.kind, &again.results), (report.findings[0].kind, &report.findings[0].results));
+    assert_eq!(again.finding.schedule, finding.schedule);
+}
+
+/// Section 5.2.2: what is allowed to differ can be said.
+#[test]
+fn declared_nondeterminism() {
+    let bag = program("declared.c", "declared_non");
+    let auto = ["auto 2"];
+    let refused = check(&bag, "try_take", &auto);
+    assert_eq!(refused.findings[0].kind, ObjectKind::NotLinearizable, "fails while another has the lock");
+    passes(&check(&bag, "try_take", &["auto 2", "nondeterministic try_take() -> empty"]));
+    let length = check(&bag, "length", &auto);
+    assert_eq!(length.findings[0].kind, ObjectKind::NotLinearizable, "counts while another moves");
+    passes(&check(&bag, "length", &["auto 2", "ignore length()"]));
+    passes(&check(&bag, "length", &["auto 2", "exclusive length(), move()"]));
+    // A bag may give any of its elements; the specification says so, the queue under test gives the first.
+    passes(&check(&bag, "bag", &auto));
+    let wrong = check(&bag, "leaky_bag", &auto);
+    assert_eq!(wrong.findings[0].kind, ObjectKind::NotLinearizable);
+    // Serial runs that differ, by the wake-up that a thread of the object gets first.
+    let report = check(&bag, "helped", &["test ask() | ask()"]);
+    assert_eq!(report.findings[0].kind, ObjectKind::Nondeterministic, "{:?}", report.error);
+    assert_eq!(report.findings[0].serial.len(), 2);
+}
+
+/// Correct objects built on locks: whatever matrices are drawn, nothing is found. `SELVEDGE_OBJECTS=1000` draws so many of each.
+#[test]
+fn no_false_alarm_on_objects_with_locks() {
+    let locks = program("locks.c", "no_false");
+    let samples = std::env::var("SELVEDGE_OBJECTS").ok().and_then(|text| text.parse().ok()).unwrap_or(6u64);
+    let mut matrices = 0;
+    let mut stuck = 0;
+    for object in
+        ["queue", "stack", "set", "map", "counter", "cell", "semaphore", "event", "buffer", "once", "countdown", "readers"]
+    {
+        for (number, (threads, ops)) in [(2, 2), (2, 3), (3, 2)].into_iter().enumerate() {
+            let share = samples.div_ceil(3);
+            let options = [
+                format!("threads {threads}"),
+                format!("ops {ops}"),
+                format!("samples {share}"),
+                format!("seed {}", 100 + number),
+            ];
+            let settings = Settings { search: Search::Bounded, time_max: None, ..Settings::default() };
+            let options: Vec<&str> = options.iter().map(String::as_str).collect();
+            let report = check_with(&locks, object, settings, &options);
+            assert_eq!(report.error, None, "{object}");
+            passes(&report);
+            matrices += report.matrices;
+            stuck += report.stuck;
+        }
+    }
+    println!("{matrices} matrices, {stuck} stuck histories with reason");
+    assert!(stuck > 0, "some objects wait");
+}
