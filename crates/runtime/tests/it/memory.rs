@@ -10,7 +10,7 @@ use crate::build::{build, campaign, root, scratch, settings};
 /// The most memory that the test program had while it made so many runs, in KiB.
 fn peak(search: Search, runs_max: u64) -> u64 {
     let directory = scratch(&format!("memory-{search:?}"));
-    let program = build(&root().join("crates/runtime/tests/programs/michael_scott.c"), &[], &directory);
+    let program = build(&root().join("corpus/programs/pass/michael_scott.c"), &[], &directory);
     let settings = Settings { runs_max, time_max: None, ..settings(search) };
     let mut child = Command::new(&program.path)
         .env(SETTINGS_VARIABLE, serde_json::to_string(&settings).expect("settings"))
