@@ -167,7 +167,10 @@ impl Names {
         let symbol = symbols.find_symbol_info(offset)?;
         let name = demangle_auto(symbol.name().into(), None);
         // Without the hash that tells versions of a crate apart.
-        let name = clean(name.split_once("::h").map_or(&*name, |(name, hash)| if is_hash(hash) { name } else { name }));
+        let name = clean(match name.rsplit_once("::h") {
+            Some((short, hash)) if is_hash(hash) => short,
+            _ => &name,
+        });
         match offset.checked_sub(symbol.address())? {
             0 => Some(name),
             inside => Some(format!("{name}+{inside}")),

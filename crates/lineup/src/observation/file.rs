@@ -100,7 +100,8 @@ pub fn thread_column(name: &str) -> Option<usize> {
 /// The groups of an observation: full histories first.
 pub fn groups(set: &ObservationSet, calls: &Calls, results: &Results) -> Vec<Group> {
     let columns = set.matrix.columns.len() + 1;
-    let mut all: BTreeMap<(bool, Vec<Vec<Named>>), Vec<Vec<u8>>> = BTreeMap::new();
+    type Threads = Vec<Vec<Named>>;
+    let mut all: BTreeMap<(bool, Threads), Vec<Vec<u8>>> = BTreeMap::new();
     for history in set.observation.histories() {
         let mut threads: Vec<Vec<Named>> = vec![Vec::new(); columns];
         for operation in &history {

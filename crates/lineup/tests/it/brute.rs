@@ -9,7 +9,8 @@ type Events = Vec<(usize, Option<ResultId>, bool)>;
 /// Whether `serial` is a serial witness for the operations, as section 2.1.4 defines it.
 fn is_witness(serial: &[(usize, Option<ResultId>)], events: &Events, without: &[usize]) -> bool {
     // Operations with the places of their events; those of `without` that are pending are left out.
-    let mut operations: Vec<(usize, usize, Option<(usize, ResultId)>)> = Vec::new();
+    type Operation = (usize, usize, Option<(usize, ResultId)>);
+    let mut operations: Vec<Operation> = Vec::new();
     for (at, (column, result, call)) in events.iter().enumerate() {
         if *call {
             operations.push((*column, at, None));

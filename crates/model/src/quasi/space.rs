@@ -107,12 +107,11 @@ impl<'a, I: Implementation, T: SequentialObject> Pairs<'a, I, T> {
         if let Some(&known) = moves.get(&(set, event)) {
             return Ok(known);
         }
-        if let ObjectEvent::Call { thread, .. } = event {
-            if !self.sets.is_idle(set, thread) {
+        if let ObjectEvent::Call { thread, .. } = event
+            && !self.sets.is_idle(set, thread) {
                 let message = format!("thread {thread} calls before its last call has returned");
                 return Err(Fault { message, place: None });
             }
-        }
         let after = self.sets.after(set, event);
         moves.insert((set, event), after);
         Ok(after)

@@ -43,10 +43,13 @@ struct Brute<'a> {
 
 type Elements = <Collection as SequentialObject>::State;
 
+/// A call: thread, method, argument and place, and the result with its place.
+type Called = (u32, u32, Value, usize, Option<(Value, usize)>);
+
 impl Brute<'_> {
     /// Tries every linearization: an order of the operations that returned and of some that did not, with any results.
     fn accepts(&self, threads: u32, events: &[ObjectEvent]) -> bool {
-        let mut calls: Vec<(u32, u32, Value, usize, Option<(Value, usize)>)> = Vec::new();
+        let mut calls: Vec<Called> = Vec::new();
         for (at, event) in events.iter().enumerate() {
             match *event {
                 ObjectEvent::Call { thread, method, argument } => calls.push((thread, method, argument, at, None)),
@@ -62,7 +65,7 @@ impl Brute<'_> {
 
     fn linearize(
         &self,
-        calls: &[(u32, u32, Value, usize, Option<(Value, usize)>)],
+        calls: &[Called],
         used: &mut Vec<bool>,
         word: &mut Vec<Operation>,
     ) -> bool {
