@@ -153,7 +153,7 @@ fn serial_runs_are_the_orders_of_whole_operations() {
 #[test]
 fn a_serial_run_ends_with_the_operation_that_waits() {
     let takes = || vec![Op::Call, Op::Lock(0), Op::Return(Val::C(1))];
-    let program = Program::new(vec![vec![], takes(), takes(), takes()], 1);
+    let program = Program { locks: 1, ..Program::new(vec![vec![], takes(), takes(), takes()], 1) };
     let (coverage, runs) = explore(&program, &mut Serial::new(), 100, |_, trace, end| {
         assert_eq!(end, End::Stopped(Stop::Blocked), "the third could go");
         assert_eq!(trace.len(), 4, "one operation, and the call of another");
