@@ -150,12 +150,8 @@ impl ObjectReport {
     /// The same as the report of a test: what runs and findings are to whoever does not ask for matrices.
     pub fn to_test(&self) -> TestReport {
         TestReport {
-            test: self.object.clone(),
             runs: self.runs,
-            redundant: 0,
             blocked: self.stuck,
-            truncated: 0,
-            worker_lost: false,
             points: self.points,
             cpu_seconds: self.cpu_seconds,
             coverage: self.coverage,
@@ -164,8 +160,8 @@ impl ObjectReport {
                 _ => None,
             },
             histories: self.histories,
-            history_texts: Vec::new(),
             findings: self.findings.iter().map(|found| found.finding.clone()).collect(),
+            ..TestReport::new(&self.object)
         }
     }
 }

@@ -57,6 +57,7 @@ impl Frozen {
         // Twice: a thread may have started another before it was stopped.
         for _ in 0..2 {
             for thread in others().into_iter().filter(|thread| !told.contains(thread)).collect::<Vec<_>>() {
+                wait(|| is_asleep(thread));
                 // SAFETY: a signal to a thread of this process.
                 unsafe {
                     let process = sys::call(libc::SYS_getpid, [0; 6]) as usize;
@@ -86,6 +87,22 @@ fn others() -> Vec<i32> {
     let Ok(entries) = std::fs::read_dir("/proc/self/task") else { return Vec::new() };
     let threads = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     threads.filter(|&thread| thread != this && !own(thread)).collect()
+}
+
+/// Whether a thread waits in the kernel. One that is stopped in the middle of `malloc` would keep a lock that the search needs.
+fn is_asleep(thread: i32) -> bool {
+    const WAITS: [i64; 9] = [
+        libc::SYS_futex,
+        libc::SYS_poll,
+        libc::SYS_ppoll,
+        libc::SYS_epoll_wait,
+        libc::SYS_epoll_pwait,
+        libc::SYS_nanosleep,
+        libc::SYS_clock_nanosleep,
+        libc::SYS_read,
+        libc::SYS_wait4,
+    ];
+    WAITS.contains(&crate::watchdog::system_call_of(thread))
 }
 
 /// Waits a moment for something.

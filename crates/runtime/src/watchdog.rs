@@ -62,7 +62,7 @@ unsafe extern "C" fn look(_: *mut c_void) -> *mut c_void {
 }
 
 /// The number of the system call that a thread of this process is in; -1 when it is in none.
-fn system_call_of(thread: i32) -> i64 {
+pub fn system_call_of(thread: i32) -> i64 {
     let text = std::fs::read_to_string(format!("/proc/self/task/{thread}/syscall")).unwrap_or_default();
     text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(-1)
 }

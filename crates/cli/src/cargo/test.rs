@@ -18,6 +18,7 @@ use selvedge_driver::{EXCHANGE_VARIABLE, REPORT_VARIABLE, SETTINGS_VARIABLE, Set
 
 use super::harness;
 use super::reports::{self, Origin};
+use crate::command::objects::ObjectFlags;
 use crate::exit::Exit;
 use crate::findings::CargoBuild;
 use crate::guard::end_group;
@@ -54,6 +55,9 @@ pub struct Flags {
 
     #[command(flatten)]
     search: SearchFlags,
+
+    #[command(flatten)]
+    objects: ObjectFlags,
 
     /// Arguments of `cargo test`, such as -p NAME, --test NAME or a filter
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "CARGO TEST ARGUMENTS")]
@@ -163,7 +167,8 @@ pub fn run(flags: Flags, harness: Vec<OsString>, started: Instant) -> Result<Exi
     let temporary = std::env::temp_dir();
     let made = Scratch::new(&temporary).and_then(|scratch| Ok((Watch::new(scratch.path())?, scratch)));
     let (watch, scratch) = made.map_err(|error| Trouble::Reports(temporary, error))?;
-    let asked = flags.search.resolve();
+    let mut asked = flags.search.resolve();
+    asked.search.object = flags.objects.resolve();
     let mut environment = environment(&tools, scratch.path(), &asked.search);
     environment.extend(without_lto(&flags.arguments));
     environment.push((EXCHANGE_VARIABLE.into(), watch.path().display().to_string()));

@@ -8,7 +8,7 @@ mod counted;
 mod formula;
 mod generate;
 mod model;
-mod objects;
+pub mod objects;
 mod quasi;
 mod replay;
 mod test;

@@ -1,6 +1,6 @@
 //! The other strategies: what they find, and that everything they find comes again.
 
-use selvedge_explore::{Bounded, Coverage, Dfs, Dpor, End, Pct, Random, Replay, Strategy};
+use selvedge_explore::{Bounded, Coverage, Dfs, Dpor, End, Pct, Random, Replay, Serial, Stop, Strategy};
 
 use crate::brute::see;
 use crate::machine::{Addr, Op, Outcome, Program, Val, explore};
@@ -127,4 +127,36 @@ fn a_program_that_does_not_repeat_itself_is_noticed() {
         }
         assert_eq!(coverage, Some(Coverage::Partial));
     }
+}
+
+/// A thread that makes so many operations, each with two accesses of a variable inside.
+fn operations(count: usize) -> Vec<Op> {
+    let operation = [Op::Call, Op::Load(0, Addr::Var(0)), Op::Store(Addr::Var(0), Val::R(0)), Op::Return(Val::C(1))];
+    operation.iter().copied().cycle().take(4 * count).collect()
+}
+
+#[test]
+fn serial_runs_are_the_orders_of_whole_operations() {
+    for (sizes, orders) in [(vec![1], 1), (vec![2, 2], 6), (vec![3, 1, 2], 60), (vec![3, 3, 3], 1680)] {
+        // The first thread prepares and does nothing here.
+        let threads = std::iter::once(vec![]).chain(sizes.iter().map(|&count| operations(count))).collect();
+        let (coverage, runs) = explore(&Program::new(threads, 1), &mut Serial::new(), 10_000, |_, trace, end| {
+            assert_eq!(end, End::Complete);
+            let switched_inside =
+                (1..trace.len()).any(|at| at % 4 != 0 && trace.step(at).thread != trace.step(at - 1).thread);
+            assert!(!switched_inside, "{:?}", trace.schedule());
+        });
+        assert_eq!((coverage, runs), (Some(Coverage::Exhaustive), orders), "{sizes:?}");
+    }
+}
+
+#[test]
+fn a_serial_run_ends_with_the_operation_that_waits() {
+    let takes = || vec![Op::Call, Op::Lock(0), Op::Return(Val::C(1))];
+    let program = Program { locks: 1, ..Program::new(vec![vec![], takes(), takes(), takes()], 1) };
+    let (coverage, runs) = explore(&program, &mut Serial::new(), 100, |_, trace, end| {
+        assert_eq!(end, End::Stopped(Stop::Blocked), "the third could go");
+        assert_eq!(trace.len(), 4, "one operation, and the call of another");
+    });
+    assert_eq!((coverage, runs), (Some(Coverage::Exhaustive), 6));
 }

@@ -72,13 +72,16 @@ impl From<Box<Nondeterminism>> for FileError {
 /// An operation: its name, and its result unless it blocks.
 pub type Named = (String, Option<String>);
 
+/// Orders of operations: the columns that they are of.
+pub type Orders = Vec<Vec<u8>>;
+
 /// Histories in which each thread did the same, with the same results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The operations of each column.
     pub threads: Vec<Vec<Named>>,
-    /// The orders: columns.
-    pub histories: Vec<Vec<u8>>,
+    /// The orders.
+    pub histories: Orders,
 }
 
 /// What a thread is called: the paper's letters, and `main` for calls before and after.
@@ -100,8 +103,7 @@ pub fn thread_column(name: &str) -> Option<usize> {
 /// The groups of an observation: full histories first.
 pub fn groups(set: &ObservationSet, calls: &Calls, results: &Results) -> Vec<Group> {
     let columns = set.matrix.columns.len() + 1;
-    type Threads = Vec<Vec<Named>>;
-    let mut all: BTreeMap<(bool, Threads), Vec<Vec<u8>>> = BTreeMap::new();
+    let mut all: BTreeMap<(bool, Vec<Vec<Named>>), Orders> = BTreeMap::new();
     for history in set.observation.histories() {
         let mut threads: Vec<Vec<Named>> = vec![Vec::new(); columns];
         for operation in &history {

@@ -108,10 +108,11 @@ impl<'a, I: Implementation, T: SequentialObject> Pairs<'a, I, T> {
             return Ok(known);
         }
         if let ObjectEvent::Call { thread, .. } = event
-            && !self.sets.is_idle(set, thread) {
-                let message = format!("thread {thread} calls before its last call has returned");
-                return Err(Fault { message, place: None });
-            }
+            && !self.sets.is_idle(set, thread)
+        {
+            let message = format!("thread {thread} calls before its last call has returned");
+            return Err(Fault { message, place: None });
+        }
         let after = self.sets.after(set, event);
         moves.insert((set, event), after);
         Ok(after)

@@ -63,12 +63,7 @@ impl Brute<'_> {
         self.linearize(&calls, &mut vec![false; calls.len()], &mut Vec::new())
     }
 
-    fn linearize(
-        &self,
-        calls: &[Called],
-        used: &mut Vec<bool>,
-        word: &mut Vec<Operation>,
-    ) -> bool {
+    fn linearize(&self, calls: &[Called], used: &mut Vec<bool>, word: &mut Vec<Operation>) -> bool {
         if calls.iter().zip(used.iter()).all(|(call, used)| *used || call.4.is_none()) && self.word_is_right(word) {
             return true;
         }

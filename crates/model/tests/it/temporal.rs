@@ -201,8 +201,8 @@ fn reachable(program: &Program) -> BTreeSet<Vec<u8>> {
 }
 
 /// Whether internal steps can go on from here for ever: longer than there are states.
-fn goes_on(program: &Program, state: &Vec<u8>, count: usize) -> bool {
-    let mut level = BTreeSet::from([state.clone()]);
+fn goes_on(program: &Program, state: &[u8], count: usize) -> bool {
+    let mut level = BTreeSet::from([state.to_vec()]);
     for _ in 0..=count {
         let internal = |state: &Vec<u8>| {
             steps_of(program, state).into_iter().filter(|step| step.0.label == Label::TAU).map(|step| step.1)

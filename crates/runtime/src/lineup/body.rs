@@ -10,7 +10,7 @@ use selvedge_explore::{Access, HISTORY, Kind, Pick};
 use selvedge_lineup::CallId;
 
 use super::object::{Invocation, Life, TEXT, VOID, Value, value_text};
-use crate::control::with;
+use crate::control::{Left, with};
 use crate::fiber::{self, Wants};
 use crate::point;
 use crate::posix::objects::ended;
@@ -33,7 +33,22 @@ pub unsafe extern "C" fn run(_: *mut c_void) -> *mut c_void {
     wait();
     (before..before + after).for_each(|place| operate(0, place));
     destroy();
+    leave_helpers();
     std::ptr::null_mut()
+}
+
+/// Ends the run when only threads of the object itself are left: they may serve for ever, and nobody calls any more.
+fn leave_helpers() {
+    let helped = with(|control| {
+        let helped = (1..control.created).any(|thread| !control.fibers[thread].ended);
+        if helped {
+            control.left = Left::Complete;
+        }
+        helped
+    });
+    if helped {
+        fiber::leave();
+    }
 }
 
 fn construct() {

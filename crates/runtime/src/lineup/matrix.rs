@@ -117,6 +117,12 @@ impl Bench<'_> {
         sys::now() > self.deadline || exchange::stopped()
     }
 
+    /// What to say when the search was ended from outside.
+    fn cut_short(&self, when: &str) -> Outcome {
+        let why = if exchange::stopped() { "interrupted" } else { "the time was up" };
+        Outcome::Unknown(format!("{why} in {when}"))
+    }
+
     /// Phase 1. The observation, or why there is none.
     pub fn observe(&mut self, matrix: &Matrix, numbers: &mut Numbers) -> Result<Rc<Observation>, Outcome> {
         let began = sys::cpu();
@@ -177,7 +183,7 @@ impl Bench<'_> {
                 ControlFlow::Continue(()) => {}
             }
             if numbers.serial_runs.is_multiple_of(64) && self.out_of_time() {
-                return Err(Outcome::Unknown("the time was up in phase 1".into()));
+                return Err(self.cut_short("phase 1"));
             }
             let end = session::run_once(test, self.globals);
             exchange::count();
@@ -382,7 +388,10 @@ impl Phase2<'_, '_> {
             reached = match (coverage, reached) {
                 (Some(coverage), _) => Some(coverage),
                 (None, Some(before)) => Some(before),
-                (None, None) => return Outcome::Unknown("the time was up in phase 2".into()),
+                (None, None) if self.numbers.runs - from >= runs_max => {
+                    return Outcome::Unknown(format!("a matrix took more than {runs_max} runs"));
+                }
+                (None, None) => return self.bench.cut_short("phase 2"),
             };
             if !matches!(coverage, Some(Coverage::Preemptions(_))) {
                 break;

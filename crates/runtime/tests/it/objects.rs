@@ -189,6 +189,7 @@ fn declared_nondeterminism() {
     let report = check(&bag, "helped", &["test ask() | ask()"]);
     assert_eq!(report.findings[0].kind, ObjectKind::Nondeterministic, "{:?}", report.error);
     assert_eq!(report.findings[0].serial.len(), 2);
+    passes(&check(&bag, "server", &["test request() | request()"]));
 }
 
 /// Correct objects built on locks: whatever matrices are drawn, nothing is found. `SELVEDGE_OBJECTS=1000` draws so many of each.

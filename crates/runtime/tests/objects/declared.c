@@ -149,3 +149,45 @@ static selvedge_value ask(void *object, const selvedge_value *arguments) {
 }
 
 SELVEDGE_OBJECT(helped, helped_new, helped_free, SELVEDGE_CALL("ask", ask));
+
+/* A thread of its own that serves for ever, and hands everything back in order. */
+struct server {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    selvedge_value asked, answered;
+};
+
+static void *serve(void *object) {
+    struct server *server = object;
+    pthread_mutex_lock(&server->lock);
+    for (;;) {
+        while (server->answered == server->asked)
+            pthread_cond_wait(&server->changed, &server->lock);
+        server->answered = server->asked;
+        pthread_cond_broadcast(&server->changed);
+    }
+}
+
+static void *server_new(void) {
+    struct server *server = calloc(1, sizeof *server);
+    pthread_mutex_init(&server->lock, NULL);
+    pthread_cond_init(&server->changed, NULL);
+    pthread_t helper;
+    pthread_create(&helper, NULL, serve, server);
+    pthread_detach(helper);
+    return server;
+}
+
+static selvedge_value request(void *object, const selvedge_value *arguments) {
+    struct server *server = object;
+    (void)arguments;
+    pthread_mutex_lock(&server->lock);
+    selvedge_value mine = ++server->asked;
+    pthread_cond_broadcast(&server->changed);
+    while (server->answered < mine)
+        pthread_cond_wait(&server->changed, &server->lock);
+    pthread_mutex_unlock(&server->lock);
+    return mine;
+}
+
+SELVEDGE_OBJECT(server, server_new, NULL, SELVEDGE_CALL("request", request));
