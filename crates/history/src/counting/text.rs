@@ -135,10 +135,8 @@ const MARKS: [&str; 20] =
 /// The tokens of a text, each with its place; the last is [`Token::End`]. `//` begins a comment.
 pub(super) fn tokens(source: &str) -> Result<Vec<(Token, Place)>, SyntaxError> {
     let mut out = Vec::new();
-    let mut line = 1;
-    for text in source.split('\n') {
+    for (line, text) in (1..).zip(source.split('\n')) {
         line_tokens(text, line, &mut out)?;
-        line += 1;
     }
     let last = source.lines().count().max(1) as u32;
     let column = source.lines().last().map_or(0, |line| line.chars().count()) as u32 + 1;

@@ -110,11 +110,10 @@ pub(super) fn close(grammar: &mut Grammar) {
 
 /// Whether it is a finite automaton all of whose states may end.
 fn is_closed(grammar: &Grammar) -> bool {
-    let simple = grammar.productions.iter().all(|production| match production.symbols[..] {
-        [] | [_] => true,
-        [Symbol::Letter(_), Symbol::Rule(_)] => true,
-        _ => false,
-    });
+    let simple = grammar
+        .productions
+        .iter()
+        .all(|production| matches!(production.symbols[..], [] | [_] | [Symbol::Letter(_), Symbol::Rule(_)]));
     let may_end = |rule: usize| {
         grammar.productions.iter().any(|production| production.rule == rule && production.symbols.is_empty())
     };

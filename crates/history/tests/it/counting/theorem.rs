@@ -231,7 +231,7 @@ fn what_a_beginning_shows_is_a_violation_of_the_whole() {
         let formula = Formula::new(Grammar::parse(&object.grammar).unwrap(), k).unwrap();
         let mut rng = Rng::new(99);
         let (mut seen_whole, mut seen, mut violations) = (0, 0, 0);
-        for _ in 0..super::histories(25) {
+        for _ in 0..super::histories(10) {
             let ops = draw(&object, &mut rng);
             let log = log(&ops);
             let answer = check(&log, &formula, Prefixes::AtMost(usize::MAX), &Budget::new()).unwrap();
