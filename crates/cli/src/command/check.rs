@@ -13,7 +13,7 @@ use selvedge_history::format::Format;
 use selvedge_history::object::{Ambiguous, Kind, Misuse, Object, ObjectVisitor};
 use selvedge_history::{Budget, Limit, Log, OpId, Value, Verdict};
 
-use super::counted::{self, Counting, Question};
+use super::counted::{Counting, CountingFlags, Question};
 use super::{Unread, formats, objects, read, usage};
 use crate::exit::Exit;
 use crate::limits::{LimitFlags, Limits};
@@ -57,7 +57,7 @@ pub struct Flags {
     html: Option<PathBuf>,
 
     #[command(flatten)]
-    counting: counted::Flags,
+    counting: CountingFlags,
 
     #[command(flatten)]
     limits: LimitFlags,
