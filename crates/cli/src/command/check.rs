@@ -14,7 +14,7 @@ use selvedge_history::object::{Ambiguous, Kind, Misuse, Object, ObjectVisitor};
 use selvedge_history::quasi::CheckError;
 use selvedge_history::{Budget, Limit, Log, OpId, Value, Verdict};
 
-use super::counted::{self, Counting, Question};
+use super::counted::{Counting, CountingFlags, Question};
 use super::quasi::{QuasiFlags, QuasiSettings};
 use super::{QuasiHistory, Unread, formats, objects, read, usage};
 use crate::exit::Exit;
@@ -59,7 +59,7 @@ pub struct Flags {
     html: Option<PathBuf>,
 
     #[command(flatten)]
-    counting: counted::Flags,
+    counting: CountingFlags,
 
     #[command(flatten)]
     quasi: QuasiFlags,

@@ -27,7 +27,7 @@ const SHOWN_MAX: usize = 12;
 
 /// The flags as typed.
 #[derive(Args)]
-pub struct Flags {
+pub struct CountingFlags {
     /// Only look for violations that operation counting shows, such as k=2
     #[arg(long, value_name = "k=N", value_parser = approximation)]
     approximate: Option<u8>,
@@ -59,7 +59,7 @@ pub struct Counting {
     prefixes: Option<usize>,
 }
 
-impl Flags {
+impl CountingFlags {
     /// What was asked for, if anything.
     pub fn resolve(self) -> Option<Counting> {
         let k = match (&self.kernel, self.approximate) {

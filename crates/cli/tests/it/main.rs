@@ -4,6 +4,7 @@ mod bad_input;
 mod cargo;
 mod check;
 mod commands;
+mod counting;
 mod documents;
 mod limits;
 mod modelling;

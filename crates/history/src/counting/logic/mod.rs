@@ -10,12 +10,14 @@
 //!
 //! Invariant: evaluating is polynomial in the history for a formula with a fixed number of variables (lemma 6.4).
 
+mod bounded;
 mod evaluate;
 mod families;
 mod parse;
 #[cfg(test)]
 mod tests;
 
+pub use bounded::{Collection, bounded};
 pub use evaluate::{Facts, Role, Structure};
 pub use families::{Family, families};
 

@@ -7,6 +7,7 @@
 //! SELVEDGE_COUNTING=1000000 cargo test --release -p selvedge-history --test it sound
 //! ```
 
+mod online;
 mod sound;
 mod theorem;
 

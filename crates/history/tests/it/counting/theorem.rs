@@ -231,7 +231,7 @@ fn what_a_beginning_shows_is_a_violation_of_the_whole() {
         let formula = Formula::new(Grammar::parse(&object.grammar).unwrap(), k).unwrap();
         let mut rng = Rng::new(99);
         let (mut seen_whole, mut seen, mut violations) = (0, 0, 0);
-        for _ in 0..super::histories(25) {
+        for _ in 0..super::histories(10) {
             let ops = draw(&object, &mut rng);
             let log = log(&ops);
             let answer = check(&log, &formula, Prefixes::AtMost(usize::MAX), &Budget::new()).unwrap();
@@ -248,5 +248,37 @@ fn what_a_beginning_shows_is_a_violation_of_the_whole() {
             object.name
         );
         assert!(seen >= seen_whole && seen > 0);
+    }
+}
+
+/// 200,000 operations: what it takes is printed, and both answers are asked for.
+#[test]
+fn the_length_of_a_history_hardly_matters() {
+    for object in objects().into_iter().filter(|object| !object.name.contains("more")) {
+        let formula = Formula::new(Grammar::parse(&object.grammar).unwrap(), 2).unwrap();
+        let pair: [&'static str; 2] = match object.name {
+            "rwlock" => ["read_acquire", "read_release"],
+            "counter" => ["inc", "dec"],
+            _ => ["acquire", "release"],
+        };
+        // Each operation overlaps the next.
+        let op = |i: usize| Op { label: pair[i % 2], call: 2 * i + 1, ret: Some(2 * i + 4) };
+        let mut ops: Vec<Op> = (0..200_000).map(op).collect();
+        let took = |ops: &[Op]| {
+            let log = log(ops);
+            let begun = std::time::Instant::now();
+            let answer = check(&log, &formula, Prefixes::Whole, &Budget::new()).unwrap();
+            assert_eq!((answer.halt, log.history.len()), (None, ops.len()));
+            (answer.violation.is_some(), begun.elapsed())
+        };
+        let (violated, right) = took(&ops);
+        assert!(!violated, "{}", object.name);
+        // Three more that are given back than were taken.
+        for i in 200_000..200_003 {
+            ops.push(Op { label: pair[1], call: 2 * i + 1, ret: Some(2 * i + 4) });
+        }
+        let (violated, wrong) = took(&ops);
+        assert!(violated, "{}", object.name);
+        println!("{}: 200,000 operations at k=2 in {right:.1?}, a violation in {wrong:.1?}", object.name);
     }
 }

@@ -1,0 +1,78 @@
+//! `selvedge formula`, and `selvedge check` by counting.
+
+use crate::*;
+
+/// A history in the project's own format: `A call acquire`, `A return`, `A return true`.
+fn history(name: &str, events: &str) -> String {
+    let mut text = "{\"selvedge\":\"history\",\"version\":1}\n".to_owned();
+    for event in events.split(';').map(str::trim) {
+        let words: Vec<&str> = event.split(' ').collect();
+        text += &match words[..] {
+            [thread, "call", method] => format!("{{\"call\":\"{method}\",\"thread\":\"{thread}\"}}\n"),
+            [thread, "call", method, value] => {
+                format!("{{\"call\":\"{method}\",\"thread\":\"{thread}\",\"value\":{value}}}\n")
+            }
+            [thread, "return"] => format!("{{\"return\":null,\"thread\":\"{thread}\"}}\n"),
+            [thread, "return", value] => format!("{{\"return\":{value},\"thread\":\"{thread}\"}}\n"),
+            _ => panic!("{event}"),
+        };
+    }
+    file(name, text.as_bytes())
+}
+
+#[test]
+fn the_shipped_kernels_have_formulas() {
+    for kernel in ["mutex", "rwlock", "counter", "semaphore-2"] {
+        let path = format!("examples/kernels/{kernel}.grammar");
+        let run = selvedge(&["formula", &path, "-k", "2"]).expect(0);
+        assert!(run.stdout.contains("connected("), "{}", run.stdout);
+        assert!(run.stdout.contains("total(\""), "{}", run.stdout);
+    }
+    let named = selvedge(&["formula", "semaphore(2)", "-k", "1"]).expect(0);
+    assert!(named.stdout.contains("\"try_acquire -> false\""), "{}", named.stdout);
+}
+
+#[test]
+fn a_wrong_kernel_is_shown_with_a_caret() {
+    let path = file("wrong.grammar", b"Free = nothing | \"acquire\" Held\n");
+    let run = selvedge(&["formula", &path]).expect(2);
+    assert!(run.stderr.contains("wrong.grammar:1:28: `Held` is not defined"), "{}", run.stderr);
+    assert!(run.stderr.lines().last().unwrap().trim_end().ends_with('^'), "{}", run.stderr);
+    selvedge(&["formula", "no-such.grammar"]).expect(2);
+    selvedge(&["formula", "mutex", "-k", "9"]).expect(2);
+}
+
+#[test]
+fn a_kernel_finds_a_lock_held_twice_and_never_passes() {
+    let twice = history("twice.jsonl", "A call lock; A return; B call lock; B return");
+    let run = selvedge(&["check", &twice, "--kernel", "examples/kernels/mutex.grammar", "-k", "2"]).expect(1);
+    assert!(run.stdout.contains("`acquire` takes effect 2 times in all"), "{}", run.stdout);
+    assert!(run.stdout.contains("lock"), "{}", run.stdout);
+    // What is pending may have released it.
+    let released = history("released.jsonl", "A call lock; A return; C call unlock; B call lock; B return");
+    let run = selvedge(&["check", &released, "--kernel", "mutex", "--json"]).expect(3);
+    assert_eq!(run.json()["verdict"], "unknown");
+    assert_eq!(run.json()["reason"], "no violation visible at k=2");
+    let other = history("other.jsonl", "A call push 1; A return");
+    let run = selvedge(&["check", &other, "--kernel", "mutex"]).expect(2);
+    assert!(
+        run.stderr.contains("the kernel has no operation `push(1) -> ?`") || run.stderr.contains("`push(1)`"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn approximations_fail_or_do_not_know() {
+    for example in examples("pass") {
+        let run = selvedge(&["check", &example, "--approximate", "k=2"]);
+        assert!(run.code == 3 || run.stderr.contains("there is no counting formula"), "{example}: {}", run.stdout);
+    }
+    let run = selvedge(&["check", FAIL, "--approximate", "k=3", "--json"]).expect(1);
+    let json = run.json();
+    assert_eq!((&json["verdict"], &json["coverage"]), (&"fail".into(), &"approximate".into()));
+    assert_eq!(json["violation"]["formula"], "fifo", "{json}");
+    assert!(json["violation"]["operations"].as_array().unwrap().len() >= 3, "{json}");
+    selvedge(&["check", FAIL, "--approximate", "k=99"]).expect(2);
+    selvedge(&["check", FAIL, "--approximate", "k=2", "--certificate", "x"]).expect(2);
+}
