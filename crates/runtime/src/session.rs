@@ -206,7 +206,8 @@ pub unsafe extern "C" fn selvedge_explore(
     } else if let Err(error) = prepare(&settings) {
         report.error = Some(error);
     } else {
-        let _frozen = Frozen::new();
+        // A debugger would stop at the signals that hold the others still.
+        let _frozen = (!settings.stop_at_failure).then(Frozen::new);
         with(|control| control.hosted = true);
         // Whoever waits for this test's result may still be on its way to sleep, through variables that are put back.
         sys::settle();

@@ -60,9 +60,9 @@ fn a_certificate_about_another_object_says_so() {
 fn what_is_no_certificate_is_wrong_input() {
     let run = selvedge(&["verify", PASS, FAIL]).expect(2);
     assert!(run.stderr.starts_with(&format!("error: {FAIL}:")), "{}", run.stderr);
-    let later = file("later.cert", b"{\"selvedge\":\"certificate\",\"version\":2}");
+    let later = file("later.cert", b"{\"selvedge\":\"certificate\",\"version\":3}");
     let run = selvedge(&["verify", PASS, &later]).expect(2);
-    assert!(run.stderr.contains("version 2 of the certificate format is not known"), "{}", run.stderr);
+    assert!(run.stderr.contains("version 3 of the certificate format is not known"), "{}", run.stderr);
     let cut = file("cut.cert", b"{\"selvedge\":\"certificate\",\"version\":1,\n\"criterion\":");
     let run = selvedge(&["verify", PASS, &cut]).expect(2);
     assert!(run.stderr.starts_with(&format!("error: {cut}:2:")), "{}", run.stderr);

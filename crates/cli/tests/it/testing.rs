@@ -309,7 +309,7 @@ fn what_cannot_be_tested_is_told() {
             vec!["corpus/programs/crash/exception.cc", "--cc", "no-such-gcc"],
             "the compiler `no-such-g++` could not be started",
         ),
-        (vec![without.as_str()], "expected a test, found neither SELVEDGE_TEST nor main"),
+        (vec![without.as_str()], "expected a test, found neither SELVEDGE_TEST, SELVEDGE_OBJECT nor main"),
         (vec![rust.as_str()], "says neither C nor C++"),
         (vec!["no/such.c"], "error: no/such.c: no such file"),
         (vec!["corpus"], "error: corpus: this is a directory"),
@@ -385,7 +385,7 @@ pub fn timeless(document: &serde_json::Value) -> serde_json::Value {
 /// Of the runtime's tests this looks at the whole corpus, in the finest parts; here at searches that are long enough to be shared.
 #[test]
 fn the_number_of_workers_does_not_matter() {
-    let michael_scott = "crates/runtime/tests/programs/michael_scott.c";
+    let michael_scott = "corpus/programs/pass/michael_scott.c";
     for (number, args) in [
         vec![michael_scott, "--strategy", "bounded", "--preemptions", "5"],
         vec![michael_scott, "--strategy", "dfs", "--runs", "60000"],

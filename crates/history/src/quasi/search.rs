@@ -510,8 +510,10 @@ fn is_in(lin: &[(u32, u16)], op: u32) -> bool {
 /// Configurations seen, without the time left; with each, the times left that no other beats.
 struct Seen {
     order: Order,
-    known: HashMap<Box<[u32]>, Vec<Box<[u32]>>, RandomState>,
+    known: HashMap<Box<[u32]>, Vec<TimesLeft>, RandomState>,
 }
+
+type TimesLeft = Box<[u32]>;
 
 impl Seen {
     fn new(order: Order) -> Self {

@@ -134,7 +134,7 @@ impl Search<'_> {
         self.execute(order, &places, &mut Vec::new(), &Vec::new())
     }
 
-    fn execute(&self, order: &[(Option<usize>, Did)], places: &[usize], run: &mut Vec<u32>, inside: &Vec<i64>) -> bool {
+    fn execute(&self, order: &[(Option<usize>, Did)], places: &[usize], run: &mut Vec<u32>, inside: &[i64]) -> bool {
         let i = run.len();
         if i == order.len() {
             return self.rules.order == Order::Distance || is_strict(order, run, self.relaxed);
@@ -148,7 +148,7 @@ impl Search<'_> {
             if (self.rules.order == Order::Distance || factor == 0) && off > factor as usize {
                 continue;
             }
-            let mut inside = inside.clone();
+            let mut inside = inside.to_vec();
             if step(self.shape, &mut inside, order[j].1) {
                 run.push(j as u32);
                 let found = self.execute(order, places, run, &inside);

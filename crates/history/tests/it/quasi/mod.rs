@@ -78,6 +78,11 @@ fn agrees_with_definition(shape: Shape, ops: &[Op], most: u32) {
                     let mut expected = false;
                     for reading in [Reading::Closed, Reading::Prefix] {
                         let rules = Rules { factors: Vec::new(), reading, causality, order };
+                        // Not decided yet, and refused by `quasi::check`.
+                        let guarded = reading == Reading::Prefix && causality == Causality::Causal;
+                        if guarded && ops.iter().any(Op::is_pending) {
+                            continue;
+                        }
                         expected = expected || brute::holds(shape, ops, relaxed, &rules);
                         let answer = library(shape, ops, relaxed, &rules);
                         assert_eq!(answer, expected, "{shape:?}, {relaxed:?}, {rules:?}: {ops:?}");
