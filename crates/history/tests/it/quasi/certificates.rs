@@ -183,7 +183,7 @@ fn what_is_changed_is_refused() {
     refused(&|c| c.object = "stack".to_owned(), "0 are allowed");
     refused(&|c| orders(c, &|o| o.run.swap(3, 4)), "does not do entry");
     refused(&|c| orders(c, &|o| o.run.swap(2, 3)), "different classes");
-    refused(&|c| orders(c, &|o| o.run[0] = 1), "each once");
+    refused(&|c| orders(c, &|o| o.run[0] = 1), "0 are allowed");
     refused(&|c| orders(c, &|o| o.run.truncate(o.run.len() - 1)), "each once");
     refused(&|c| orders(c, &|o| o.linearization.swap(0, 1)), "before");
     refused(&|c| orders(c, &|o| drop(o.linearization.pop())), "missing");
