@@ -40,7 +40,8 @@ fn passes<T: 'static>(row: &str, object: Object<T>, preemptions: u32) {
 fn fails<T: 'static>(row: &str, preemptions: u32, object: impl Fn() -> Object<T>, causes: &[(&str, &str, &str)]) {
     examine(row, object(), preemptions);
     for (cause, matrix, kind) in causes {
-        let report = object().matrix(matrix).preemptions(preemptions).report();
+        // Some need more preemptions with two threads than with three, where a thread that ends gives way.
+        let report = object().matrix(matrix).preemptions(preemptions + 2).report();
         assert!(report.contains(&format!("\"kind\":\"{kind}\"")), "{row}, {cause}, {matrix}: {report}");
         if let Some(directory) = std::env::var_os("SELVEDGE_TABLE") {
             std::fs::write(std::path::Path::new(&directory).join(format!("{row}.{cause}.json")), &report)
