@@ -73,7 +73,7 @@ pub struct Flags {
 }
 
 /// An initial value: JSON, `nil`, or a bare text.
-fn initial(text: &str) -> Result<Value, String> {
+pub(super) fn initial(text: &str) -> Result<Value, String> {
     if text == "nil" {
         return Ok(Value::Nil);
     }

@@ -11,6 +11,7 @@ mod flags;
 mod formula;
 mod generate;
 mod model;
+mod monitor;
 pub mod objects;
 mod quasi;
 mod replay;
@@ -42,6 +43,8 @@ pub enum Flags {
     Replay(replay::Flags),
     /// Decide whether recorded histories are linearizable
     Check(check::Flags),
+    /// Watch events as they are written, and report violations as they happen
+    Monitor(monitor::Flags),
     /// Check the assertions of a model written in CSP#
     Model(model::Flags),
     /// Check a certificate against its history, with code of its own
@@ -70,6 +73,7 @@ pub enum Settings {
     Replay(replay::Settings),
     Check(check::Settings),
     Model(model::Settings),
+    Monitor(monitor::Settings),
     Verify(verify::Settings),
     Convert(convert::Settings),
     Generate(generate::Settings),
@@ -88,6 +92,7 @@ impl Flags {
             Flags::Test(flags) => Settings::Test(flags.resolve(started)),
             Flags::Replay(flags) => Settings::Replay(flags.resolve(started)),
             Flags::Check(flags) => Settings::Check(flags.resolve(started)?),
+            Flags::Monitor(flags) => Settings::Monitor(flags.resolve()?),
             Flags::Model(flags) => Settings::Model(flags.resolve(started)),
             Flags::Verify(flags) => Settings::Verify(flags.resolve(started)?),
             Flags::Convert(flags) => Settings::Convert(flags.resolve(started)),
@@ -108,6 +113,7 @@ pub fn run(settings: Settings) -> Exit {
         Settings::Test(settings) => test::run(settings),
         Settings::Replay(settings) => replay::run(settings),
         Settings::Check(settings) => check::run(settings),
+        Settings::Monitor(settings) => monitor::run(settings),
         Settings::Model(settings) => model::run(settings),
         Settings::Verify(settings) => verify::run(settings),
         Settings::Convert(settings) => convert::run(settings),
