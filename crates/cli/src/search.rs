@@ -64,6 +64,10 @@ pub struct SearchFlags {
     /// Print one JSON document on standard output, and the report on standard error
     #[arg(long)]
     json: bool,
+
+    /// Write the report as a page for a browser here
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 // The alias keeps clap from reading `Option` as "the flag may be missing".
@@ -111,6 +115,8 @@ pub struct Asked {
     pub findings: PathBuf,
     /// Whether a document is printed.
     pub json: bool,
+    /// Where the page is written.
+    pub html: Option<PathBuf>,
 }
 
 impl SearchFlags {
@@ -146,6 +152,6 @@ impl SearchFlags {
             jobs,
             ..Settings::default()
         };
-        Asked { search, jobs, time_max: self.time_max, findings: self.findings, json: self.json }
+        Asked { search, jobs, time_max: self.time_max, findings: self.findings, json: self.json, html: self.html }
     }
 }
