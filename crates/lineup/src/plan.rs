@@ -85,6 +85,11 @@ impl Plan {
         self.given.len() as u64 + auto.saturating_add(random)
     }
 
+    /// How many random matrices only fill up the time that is left.
+    pub fn extra(&self) -> u64 {
+        self.random.as_ref().filter(|_| !self.samples_wanted).map_or(0, |random| random.left)
+    }
+
     /// Whether random matrices follow that only fill the time that is left.
     pub fn fills_up(&self) -> bool {
         self.random.is_some() && !self.samples_wanted

@@ -16,6 +16,7 @@ use crate::exit::Exit;
 use crate::limits::{LimitFlags, Limits};
 use crate::progress::{Phase, Progress};
 use crate::report::Entry;
+use crate::report::ci::OutputFlags;
 use crate::report::model::{Checked, Outcome, Page};
 use crate::report::print::{Printer, complain, keep_page};
 use crate::source;
@@ -44,6 +45,9 @@ pub struct Flags {
     /// Print one JSON document on standard output, and the report on standard error
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    output: OutputFlags,
 
     /// Write a graph here: the counterexample, or all states if there are few
     #[arg(long, value_name = "FILE")]
@@ -75,6 +79,7 @@ pub struct Settings {
     file: PathBuf,
     assert: Vec<usize>,
     json: bool,
+    output: OutputFlags,
     dot: Option<PathBuf>,
     html: Option<PathBuf>,
     stats: bool,
@@ -90,6 +95,7 @@ impl Flags {
             file: self.file,
             assert: self.assert,
             json: self.json,
+            output: self.output,
             dot: self.dot,
             html: self.html,
             stats: self.stats,
@@ -106,7 +112,8 @@ pub fn run(settings: Settings) -> Exit {
     let (limits, html) = (settings.limits.clone(), settings.html.clone());
     let progress = Arc::new(Progress::new(1));
     let mut unwritten = Exit::Pass;
-    let mut printer = Printer::new(settings.json, 1);
+    let mut printer = Printer::new(settings.json, settings.output.clone(), 1);
+    progress.quiet(settings.output.quiet);
     let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Entry>| {
         progress.begin(1, &source::name(&settings.file));
         // The other end is gone only when the process is about to end.

@@ -19,6 +19,7 @@ use crate::findings::{Build, CargoBuild, read};
 use crate::library::Places;
 use crate::program::{Built, Scratch, fingerprint};
 use crate::progress::{Phase, Progress};
+use crate::report::ci::OutputFlags;
 use crate::report::html::finding::Replayed;
 use crate::report::names::Names;
 use crate::report::tested::{CRITERION, Found, found};
@@ -55,6 +56,9 @@ pub struct Flags {
     /// Write the report as a page for a browser here
     #[arg(long, value_name = "FILE", conflicts_with = "stop")]
     html: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: OutputFlags,
 }
 
 /// The flags as resolved.
@@ -64,6 +68,7 @@ pub struct Settings {
     stop: Option<Option<String>>,
     json: bool,
     html: Option<PathBuf>,
+    output: OutputFlags,
     places: Places,
     temporary: PathBuf,
     started: Instant,
@@ -76,7 +81,8 @@ impl Flags {
         let stop = self.stop.then_some(self.debugger);
         // The program is built again where it was built then, and that is another directory.
         let html = self.html.map(|path| std::path::absolute(&path).unwrap_or(path));
-        Settings { finding: self.finding, stop, json: self.json, html, places, temporary, started }
+        let output = self.output;
+        Settings { finding: self.finding, stop, json: self.json, html, output, places, temporary, started }
     }
 }
 
@@ -91,8 +97,8 @@ pub fn run(settings: Settings) -> Exit {
         });
     }
     let (json, limits) = (settings.json, watched(settings.started));
-    let html = settings.html.clone();
-    under_watch(&name, (json, html), limits, move |_, progress| {
+    let written = (settings.output.clone(), settings.html.clone());
+    under_watch(&name, json, written, limits, move |_, progress| {
         replay(&settings, progress).unwrap_or_else(|trouble| troubled(&trouble, settings.started))
     })
 }

@@ -32,6 +32,9 @@ pub fn numbers(report: &ObjectReport) -> String {
             CoverageRecord::Partial => "nothing is covered completely".to_owned(),
         };
         text += &paragraph(&format!("matrices tested: {} ({}), {schedules}", count(report.matrices), report.plan), 2);
+        if report.random_optional > 0 {
+            text += &paragraph(&sample(report), 2);
+        }
         if let Some(limit) = &report.limit {
             text += &paragraph(&format!("not everything that was planned: {}", clean(limit)), 2);
         }
@@ -48,6 +51,17 @@ pub fn numbers(report: &ObjectReport) -> String {
     text + &format!("  {}\n", paint(FAINT, line))
 }
 
+/// How far the random matrices came that only fill up the time.
+fn sample(report: &ObjectReport) -> String {
+    let (tested, planned) = (report.random_tested, report.random_optional);
+    let fitted = match tested {
+        0 => format!("none of the {} random matrices fitted into the time", count(planned)),
+        _ if tested == planned => format!("all {} random matrices are among them", count(planned)),
+        _ => format!("{} of the {} random matrices fitted into the time", count(tested), count(planned)),
+    };
+    format!("{fitted}; larger matrices are sampled, not covered")
+}
+
 fn count_of(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
@@ -61,6 +75,8 @@ pub struct Document {
     matrices_failed: u64,
     matrices_exhaustive: u64,
     matrices_wanted: u64,
+    random_tested: u64,
+    random_optional: u64,
     serial_histories: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     records: Vec<MatrixRecord>,
@@ -100,6 +116,8 @@ impl Document {
             matrices_failed: report.matrices_failed,
             matrices_exhaustive: report.matrices_exhaustive,
             matrices_wanted: report.matrices_wanted,
+            random_tested: report.random_tested,
+            random_optional: report.random_optional,
             serial_histories: report.serial_histories,
             records: report.records.clone(),
             violations: report.findings.iter().map(violation).collect(),

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::Entry;
+use super::ci::OutputFlags;
 use crate::exit::Exit;
 use crate::source;
 use crate::trouble::Trouble;
@@ -14,6 +15,7 @@ use crate::trouble::Trouble;
 /// Prints the entries of one command.
 pub struct Printer {
     json: bool,
+    output: OutputFlags,
     several: bool,
     documents: Vec<String>,
     exits: Vec<Exit>,
@@ -23,8 +25,8 @@ pub struct Printer {
 
 impl Printer {
     /// A printer for so many files.
-    pub fn new(json: bool, files: usize) -> Self {
-        Printer { json, several: files > 1, documents: Vec::new(), exits: Vec::new(), unwritten: Exit::Pass }
+    pub fn new(json: bool, output: OutputFlags, files: usize) -> Self {
+        Printer { json, output, several: files > 1, documents: Vec::new(), exits: Vec::new(), unwritten: Exit::Pass }
     }
 
     /// How many entries were printed.
@@ -35,9 +37,9 @@ impl Printer {
     /// Prints what came of one file. What is wrong with the input goes to standard error in any case.
     pub fn print(&mut self, entry: Entry) {
         let text = if self.several { format!("{}\n", entry.line) } else { entry.full };
-        if self.json || entry.exit >= Exit::Input {
+        if entry.exit >= Exit::Input || self.json && !(self.output.quiet && entry.exit == Exit::Pass) {
             complain(&text);
-        } else {
+        } else if !self.output.quiet || entry.exit != Exit::Pass {
             self.unwritten = self.unwritten.worst(say(&text));
         }
         self.documents.push(entry.json);
@@ -46,12 +48,16 @@ impl Printer {
 
     /// Prints the document, if one was asked for, and the summary of several files.
     pub fn finish(mut self) -> Exit {
+        for trouble in self.output.write(&self.documents) {
+            complain(&format!("{trouble}\n"));
+            self.unwritten = self.unwritten.worst(Exit::Input);
+        }
         if self.json {
             let documents = self.documents.join(",\n ");
             let document = if self.several { format!("[{documents}]\n") } else { format!("{documents}\n") };
             self.unwritten = self.unwritten.worst(written(io::stdout().lock().write_all(document.as_bytes())));
         }
-        if self.several {
+        if self.several && !self.output.quiet {
             let counts: Vec<String> = [
                 (Exit::Pass, "pass"),
                 (Exit::Violation, "fail"),

@@ -3,7 +3,7 @@
 use selvedge_model::{Drawn, Reason, Trace, Verdict};
 use serde::Serialize;
 
-use super::super::model::{Checked, Outcome, Page as Report, changes, explanation, headline, numbers, one_line};
+use super::super::model::{Checked, Outcome, Page as Report, explanation, headline, numbers, one_line};
 use super::super::text::{clean, strip};
 use super::super::{Entry, json};
 use super::{Badge, Page};
@@ -135,14 +135,12 @@ fn run(trace: &Trace, repeats: Option<usize>) -> Run {
         }
     }
     actors.sort();
-    let mut before = trace.initial.as_deref();
     let mut steps = Vec::new();
-    for step in trace.steps.iter().take(STEPS_MAX) {
+    for (number, step) in trace.steps.iter().enumerate().take(STEPS_MAX) {
         let names = step.actor.split(" + ");
         let who = names.filter_map(|name| actors.iter().position(|(_, other)| *other == name)).collect();
-        let changed = clean(&changes(before, step.state.as_deref()));
+        let changed = clean(&trace.changes(number));
         steps.push(Step { who, label: clean(&step.label), state: step.state.as_deref().map(clean), changed });
-        before = step.state.as_deref();
     }
     Run {
         actors: actors.iter().map(|(_, name)| clean(name)).collect(),
