@@ -32,6 +32,8 @@ pub struct Names {
 pub struct Site {
     /// The line, as `file:line`; empty when it is not known.
     pub line: String,
+    /// The same with the path of the file, as the compiler was given it.
+    pub source: Option<(String, u32)>,
     /// The function of a library that is called there, such as `Mutex::lock`; `None` for plain and atomic accesses.
     pub call: Option<String>,
     /// Whether the line is outside of libraries.
@@ -136,11 +138,6 @@ impl Names {
         self.lines.line(place)
     }
 
-    /// The line of a place as `file:line`, without directories.
-    pub fn short_line(&mut self, place: &Place) -> Option<String> {
-        self.line(place).map(|line| short(&line))
-    }
-
     /// The variable that an address lies in: `counter`, `nodes+8`, `heap+0x10`.
     pub fn variable(&mut self, address: u64) -> Option<String> {
         if let Some(known) = self.known.get(&address) {
@@ -213,6 +210,7 @@ impl Names {
                 let shown = short(&line);
                 if !is_library(&line.file) {
                     site.line = shown;
+                    site.source = Some((line.file, line.line));
                     site.is_own = true;
                     break;
                 }
@@ -259,7 +257,7 @@ impl Names {
 
     /// A line or a variable.
     fn name(&mut self, address: u64) -> Option<String> {
-        self.variable(address).or_else(|| self.code(address))
+        self.variable(address).or_else(|| Some(self.code(address)?.line))
     }
 
     /// Where an address lies in the program's file.
@@ -267,11 +265,14 @@ impl Names {
         address.checked_sub(BASE)
     }
 
-    /// The line that an address of the program's code returns to, as `file:line`.
-    pub fn code(&mut self, address: u64) -> Option<String> {
+    /// The line that an address of the program's code returns to.
+    pub fn code(&mut self, address: u64) -> Option<Site> {
         let offset = self.offset(address)?;
         let module = self.program.clone();
-        self.short_line(&Place { module, offset })
+        let line = self.line(&Place { module, offset })?;
+        let (short, is_own) = (short(&line), !is_library(&line.file));
+        let source = is_own.then_some((line.file, line.line));
+        Some(Site { line: short, source, is_own, ..Site::default() })
     }
 }
 

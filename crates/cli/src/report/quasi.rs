@@ -100,8 +100,18 @@ impl Decided<'_> {
         Entry { exit, full: self.full(), line: self.line(), json: self.json(), certificate: None, html: None }
     }
 
-    fn reading(&self) -> Reading<'_> {
+    pub(super) fn reading(&self) -> Reading<'_> {
         Reading { log: self.history.log, kind: self.answer.kind }
+    }
+
+    /// The verdict in a sentence.
+    pub(super) fn verdict(&self) -> String {
+        let is = match self.answer.verdict {
+            Verdict::Pass(_) => "Quasi linearizable",
+            Verdict::Fail(_) => "Not quasi linearizable",
+            Verdict::Unknown(limit) => return format!("No answer: {}.", limit_text(limit, self.history.limits)),
+        };
+        format!("{is} as a {} with {}{}.", self.answer.kind.name(), clean(&self.relaxed.classes), self.readings())
     }
 
     fn headline(&self) -> String {
@@ -152,7 +162,7 @@ impl Decided<'_> {
         }
     }
 
-    fn least(&self) -> Option<String> {
+    pub(super) fn least(&self) -> Option<String> {
         let (factor, most) = self.relaxed.least?;
         let undecided = matches!(self.answer.verdict, Verdict::Unknown(_));
         Some(match factor {
@@ -163,7 +173,7 @@ impl Decided<'_> {
         })
     }
 
-    fn numbers(&self) -> String {
+    pub(super) fn numbers(&self) -> String {
         let history = &self.history.log.history;
         let seconds = self.history.begun.elapsed().as_secs_f64();
         let (operations, parts) = (counted(history.len() as u64, "operation"), self.answer.parts as u64);
@@ -172,7 +182,7 @@ impl Decided<'_> {
     }
 
     /// How far out of order the history is in the orders found.
-    fn shown(&self, orders: &[QuasiOrders]) -> String {
+    pub(super) fn shown(&self, orders: &[QuasiOrders]) -> String {
         let worst = orders.iter().filter_map(|one| self.furthest(one)).max_by_key(|found| found.1);
         match worst {
             Some((entry, off)) if off > 0 => {
@@ -191,7 +201,7 @@ impl Decided<'_> {
         Some((self.label(entry), off))
     }
 
-    fn label(&self, placed: &QuasiPlaced) -> String {
+    pub(super) fn label(&self, placed: &QuasiPlaced) -> String {
         match placed {
             QuasiPlaced::Operation(op) => format!("{} ({})", self.reading().label(*op), self.reading().lines(*op)),
             QuasiPlaced::Later { method, argument, result } if argument.is_nil() => {
@@ -202,7 +212,7 @@ impl Decided<'_> {
     }
 
     /// Why it fails, in words.
-    fn why(&self, violation: &QuasiViolation) -> String {
+    pub(super) fn why(&self, violation: &QuasiViolation) -> String {
         let reading = self.reading();
         match violation {
             QuasiViolation::QuasiUnplaced { operation, events, excess, .. } => {
@@ -249,6 +259,15 @@ impl Decided<'_> {
         )
     }
 
+    /// The operations that show the violation, the one to blame first.
+    pub(super) fn blamed(&self, violation: &QuasiViolation) -> Vec<OpId> {
+        let mut blamed: Vec<OpId> = violation.operation().into_iter().collect();
+        if let QuasiViolation::QuasiUnplaced { excess: Some(excess), .. } = violation {
+            blamed.extend(excess.operation.filter(|op| !blamed.contains(op)));
+        }
+        blamed
+    }
+
     fn json(&self) -> String {
         let (history, answer, relaxed) = (self.history, self.answer, self.relaxed);
         let mut document = Document {
@@ -283,12 +302,8 @@ impl Decided<'_> {
         match &answer.verdict {
             Verdict::Pass(orders) => document.witness = Some(orders),
             Verdict::Fail((part, violation)) => {
-                let mut blamed: Vec<OpId> = violation.operation().into_iter().collect();
-                if let QuasiViolation::QuasiUnplaced { excess: Some(excess), .. } = violation {
-                    blamed.extend(excess.operation.filter(|op| !blamed.contains(op)));
-                }
                 let described = |op| json::described(self.reading(), op);
-                let operations = blamed.into_iter().map(described).collect();
+                let operations = self.blamed(violation).into_iter().map(described).collect();
                 let reason = self.why(violation);
                 let evidence = violation;
                 document.violation = Some(Explained { kind: violation.kind(), part, reason, operations, evidence });
