@@ -196,7 +196,10 @@ fn words(step: &StepRecord, site: &Site, names: &mut Names) -> String {
 /// What the run ended with, in the column of the thread that it happened to.
 fn ending(finding: &Finding, names: &mut Names) -> Vec<Row> {
     // The results are in the rows above.
-    if matches!(finding.kind, FindingKind::NotLinearizable | FindingKind::Nondeterministic) {
+    if matches!(
+        finding.kind,
+        FindingKind::NotLinearizable | FindingKind::NotQuasiLinearizable | FindingKind::Nondeterministic
+    ) {
         return Vec::new();
     }
     let stuck = finding.kind == FindingKind::Stuck;

@@ -243,8 +243,13 @@ pub fn found(finding: &Finding, path: &str, names: &mut Names) -> String {
             sentence = format!("{sentence} ({at})");
         }
     }
-    let operations =
-        matches!(finding.kind, FindingKind::NotLinearizable | FindingKind::Stuck | FindingKind::Nondeterministic);
+    let operations = matches!(
+        finding.kind,
+        FindingKind::NotLinearizable
+            | FindingKind::NotQuasiLinearizable
+            | FindingKind::Stuck
+            | FindingKind::Nondeterministic
+    );
     let who = if stuck || operations { String::new() } else { format!(", thread T{}", finding.thread) };
     let mut text = paragraph(&format!("Run {}{who}: {sentence}.", count(finding.run)), 2);
     let table = interleaving::draw(finding, names);

@@ -4,15 +4,17 @@
 use std::rc::Rc;
 
 use selvedge_driver::{
-    CoverageRecord, Finding, MatrixRecord, ObjectFinding, ObjectKind, ObjectReport, Search, Settings,
+    CoverageRecord, Finding, MatrixRecord, ObjectFinding, ObjectKind, ObjectReport, QuasiCounts, Search, Settings,
 };
 use selvedge_lineup::{
-    Criterion, Explained, Language, Linearizable, Matrix, Options, Plan, Results, Stage, Subject, smaller, timeline,
+    Criterion, Explained, Language, Linearizable, Matrix, Plan, Quasi, Results, Stage, Subject, Tally, smaller,
+    timeline,
 };
 
 use super::files::Files;
 use super::matrix::{Bench, Found, Numbers, Outcome};
 use super::object::{Life, Object};
+use super::relaxed::{self, Relaxing};
 use crate::control::with;
 use crate::memory::reset::Snapshot;
 use crate::{session, sys};
@@ -37,6 +39,7 @@ pub fn blank(name: &str) -> ObjectReport {
         serial_histories: 0,
         histories: 0,
         stuck: 0,
+        quasi: None,
         runs: 0,
         points: 0,
         cpu_seconds: 0.0,
@@ -49,9 +52,12 @@ pub fn blank(name: &str) -> ObjectReport {
     }
 }
 
-/// What histories are held against. Relaxed conditions have their place here.
-fn criterion(_: &Options) -> Box<dyn Criterion> {
-    Box::new(Linearizable)
+/// What histories are held against.
+fn criterion(object: &Object, relaxing: Option<&Relaxing>) -> Box<dyn Criterion> {
+    match relaxing {
+        Some(relaxing) => Box::new(Quasi::new(relaxing.relaxed.clone(), &object.calls)),
+        None => Box::new(Linearizable),
+    }
 }
 
 /// Tests an object.
@@ -66,12 +72,24 @@ pub fn check(object: Object, settings: &Settings) -> ObjectReport {
     let deadline = settings.time_max.map_or(f64::INFINITY, |limit| began + limit);
     let globals = Snapshot::of_globals();
     with(|control| control.lineup.results = Results::new(object.void));
-    let mut criterion = criterion(&object.options);
+    let relaxing = match relaxed::relaxing(&object) {
+        Ok(relaxing) => relaxing,
+        Err(error) => return ObjectReport { error: Some(error), ..blank(&object.name) },
+    };
+    let mut criterion = criterion(&object, relaxing.as_ref());
     let object = Rc::new(object);
     let (settings, globals) = (&settings, &globals);
-    let bench =
-        Bench { object: object.clone(), globals, settings, criterion: &mut *criterion, deadline, beyond: BEYOND };
-    let mut session = Session { bench, object, report: blank(""), began, settings, files: Files::default() };
+    let bench = Bench {
+        object: object.clone(),
+        globals,
+        settings,
+        criterion: &mut *criterion,
+        deadline,
+        beyond: BEYOND,
+        counts: false,
+    };
+    let files = Files::default();
+    let mut session = Session { bench, object, report: blank(""), began, settings, files, relaxing };
     session.run();
     session::renew(globals);
     let mut report = session.report;
@@ -88,6 +106,8 @@ struct Session<'a> {
     began: f64,
     settings: &'a Settings,
     files: Files,
+    /// What is allowed, when quasi linearizability is asked for.
+    relaxing: Option<Relaxing>,
 }
 
 impl Session<'_> {
@@ -95,10 +115,12 @@ impl Session<'_> {
         let cpu = sys::cpu();
         self.report = blank(&self.object.name);
         self.report.criterion = self.bench.criterion.name().to_owned();
+        self.report.quasi = self.relaxing.as_ref().map(Relaxing::record);
         let mut plan = Plan::new(&self.object.options, &self.object.calls, self.settings.seed);
         self.report.plan = plan.describe();
         self.report.matrices_wanted = plan.must();
         if self.settings.replay.is_none()
+            && self.bench.criterion.needs_serial()
             && let Err(Outcome::Wrong(why)) = self.bench.steady(&self.object.options.initial)
         {
             self.report.error = Some(why);
@@ -111,6 +133,7 @@ impl Session<'_> {
         let mut covered: Option<CoverageRecord> = None;
         let end = self.bench.deadline;
         while let Some((stage, matrix)) = plan.next_matrix() {
+            let matrix = self.framed(stage, matrix);
             let share = matches!(stage, Stage::Auto(_)) && plan.fills_up();
             self.bench.deadline = if share { self.began + (end - self.began) * ENUMERATION } else { end };
             let extra = stage == Stage::Random && !plan.samples_wanted;
@@ -155,16 +178,21 @@ impl Session<'_> {
     /// Both phases of one matrix.
     fn matrix(&mut self, matrix: &Matrix) -> Outcome {
         let mut numbers = Numbers::default();
+        self.bench.counts = self.object.options.keep_going && self.relaxing.is_some();
         let outcome = self.phases(matrix, &mut numbers);
+        self.bench.counts = false;
         let report = &mut self.report;
         report.serial_histories += numbers.serial_full + numbers.serial_stuck;
         report.histories += numbers.histories;
         report.stuck += numbers.stuck;
+        if let Some(quasi) = &mut report.quasi {
+            relaxed::add(&mut quasi.counts, numbers.tally);
+        }
         report.runs += numbers.serial_runs + numbers.runs;
         report.points += numbers.points;
         let (verdict, kind, coverage) = match &outcome {
             Outcome::Pass(coverage) => ("pass", None, *coverage),
-            Outcome::Fail(found) => ("fail", Some(found.kind), CoverageRecord::Partial),
+            Outcome::Fail(found) => ("fail", Some(found.kind), found.coverage),
             Outcome::Unknown(_) | Outcome::Wrong(_) => ("unknown", None, CoverageRecord::Partial),
         };
         report.matrices += u64::from(verdict != "unknown");
@@ -178,6 +206,7 @@ impl Session<'_> {
                 serial_full: numbers.serial_full,
                 serial_stuck: numbers.serial_stuck,
                 histories: numbers.histories,
+                quasi: self.relaxing.as_ref().map(|_| counts(numbers.tally)),
                 serial_runs: numbers.serial_runs,
                 runs: numbers.runs,
                 serial_seconds: numbers.serial_seconds,
@@ -186,6 +215,20 @@ impl Session<'_> {
             });
         }
         outcome
+    }
+
+    /// The matrix as it is tested: under the closed reading one that was made up drains the object, and of one that was given
+    /// it is said when it does not.
+    fn framed(&mut self, stage: Stage, matrix: Matrix) -> Matrix {
+        let Some(relaxing) = self.relaxing.as_ref().filter(|relaxing| relaxing.drains()) else { return matrix };
+        if stage != Stage::Given {
+            return relaxing.roles.complete(matrix);
+        }
+        if let (Err(why), Some(quasi)) = (relaxing.roles.well_formed(&matrix), &mut self.report.quasi) {
+            let text = matrix.to_text(&self.object.calls);
+            quasi.notes.push(format!("the matrix {text} is not well-formed: {why}"));
+        }
+        matrix
     }
 
     fn phases(&mut self, matrix: &Matrix, numbers: &mut Numbers) -> Outcome {
@@ -215,7 +258,7 @@ impl Session<'_> {
         if self.report.findings.iter().any(|finding| finding.kind == found.kind) {
             return;
         }
-        let (matrix, found) = if self.settings.replay.is_some() {
+        let (matrix, found) = if self.settings.replay.is_some() || self.object.options.as_it_is {
             (first.clone(), found)
         } else {
             let (matrix, found) = self.shrink(first.clone(), found);
@@ -233,7 +276,11 @@ impl Session<'_> {
         let deadline = self.bench.deadline.min(sys::now() + SHRINKING);
         let saved = std::mem::replace(&mut self.bench.deadline, deadline);
         'down: while sys::now() < deadline {
-            for candidate in smaller(&matrix) {
+            let drained =
+                |candidate: &Matrix| self.relaxing.as_ref().is_none_or(|relaxing| relaxing.keeps(&matrix, candidate));
+            let candidates: Vec<Matrix> =
+                candidates(&matrix, self.relaxing.is_some()).into_iter().filter(drained).collect();
+            for candidate in candidates {
                 if let Outcome::Fail(less) = self.phases(&candidate, &mut Numbers::default())
                     && less.kind == found.kind
                 {
@@ -262,6 +309,7 @@ impl Session<'_> {
             criterion: &mut *bench.criterion,
             deadline: bench.deadline.min(sys::now() + SHRINKING),
             beyond: 0,
+            counts: false,
         };
         let mut numbers = Numbers::default();
         let outcome = match calmer.observe(matrix, &mut numbers) {
@@ -276,7 +324,18 @@ impl Session<'_> {
 
     /// What a replay asks for: this matrix as it is, and everything else that was said of the object.
     fn options_of(&self, matrix: &str) -> Vec<String> {
-        const KEPT: [&str; 5] = ["nondeterministic ", "ignore ", "exclusive ", "races ", "observations "];
+        const KEPT: [&str; 10] = [
+            "nondeterministic ",
+            "ignore ",
+            "exclusive ",
+            "races ",
+            "observations ",
+            "only-quasi ",
+            "specification ",
+            "reading ",
+            "causality ",
+            "order ",
+        ];
         let said = self.settings.object.options.iter();
         let kept = said.filter(|option| KEPT.iter().any(|kept| option.starts_with(kept))).cloned();
         kept.chain(["initial".to_owned(), "final".to_owned(), format!("matrix {matrix}")]).collect()
@@ -291,6 +350,10 @@ impl Session<'_> {
             rows = name_steps(&subject, &found, &mut finding);
             match (&found.nondeterminism, &found.history) {
                 (Some(two), _) => subject.explain_nondeterminism(two),
+                (None, Some(history)) if found.refusal.is_some() => {
+                    let refusal = found.refusal.as_deref().expect("there is one");
+                    subject.explain_refusal(history, refusal)
+                }
                 (None, Some(history)) => subject.explain(&found.observation, history, found.unexplained),
                 (None, None) => Explained::default(),
             }
@@ -338,6 +401,23 @@ fn name_steps(subject: &Subject<'_>, found: &Found, finding: &mut Finding) -> Ve
         rows.push((column, format!("{} {}", subject.thread(column), step.what)));
     }
     rows
+}
+
+/// Smaller matrices; where insertions and removals have to match, also those with one of each less.
+fn candidates(matrix: &Matrix, pairs: bool) -> Vec<Matrix> {
+    let mut all = smaller(matrix);
+    if pairs {
+        let mut seen: std::collections::HashSet<Matrix> = all.iter().cloned().collect();
+        let two: Vec<Matrix> = all.iter().flat_map(smaller).filter(|less| seen.insert(less.clone())).collect();
+        all.extend(two);
+    }
+    all
+}
+
+fn counts(tally: Tally) -> QuasiCounts {
+    let mut counts = QuasiCounts::default();
+    relaxed::add(&mut counts, tally);
+    counts
 }
 
 /// The less of two.

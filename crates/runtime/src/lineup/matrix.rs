@@ -9,7 +9,8 @@ use std::rc::Rc;
 use selvedge_driver::{CoverageRecord, Finding, FindingKind, ObjectKind, Settings, schedule_from_text};
 use selvedge_explore::{Coverage, Dpor, End, Replay, Run, Serial, Stop, Strategy};
 use selvedge_lineup::{
-    CallId, Case, Criterion, Ending, Judgement, Matrix, Nondeterminism, Observation, PANICKED, Recorded, Unexplained,
+    CallId, Case, Criterion, Ending, Judgement, Matrix, Nondeterminism, Observation, PANICKED, Recorded, Refusal,
+    Tally, Unexplained,
 };
 
 use super::body;
@@ -29,10 +30,14 @@ pub struct Found {
     pub history: Option<Recorded>,
     /// Why that is not explained.
     pub unexplained: Option<Unexplained>,
+    /// Why it is refused, where the criterion says more than that.
+    pub refusal: Option<Box<Refusal>>,
     /// The two serial histories that differ.
     pub nondeterminism: Option<Box<Nondeterminism>>,
     /// All serial histories.
     pub observation: Rc<Observation>,
+    /// What was covered of the schedules, when the search went on after it.
+    pub coverage: CoverageRecord,
     /// How many preemptions it takes, when every schedule with fewer was looked at before.
     pub preemptions: Option<u32>,
     /// The threads of the matrix.
@@ -67,6 +72,8 @@ pub struct Numbers {
     pub histories: u64,
     /// Those of them that were stuck.
     pub stuck: u64,
+    /// What the criterion counted.
+    pub tally: Tally,
     /// Runs of phase 1.
     pub serial_runs: u64,
     /// Runs of phase 2.
@@ -93,6 +100,8 @@ pub struct Bench<'a> {
     pub deadline: f64,
     /// How many runs phase 2 of a matrix may take after its bound was reached.
     pub beyond: u64,
+    /// Whether phase 2 goes on after a history that is refused, to count them.
+    pub counts: bool,
 }
 
 /// The runs of a matrix: never registered, so it has no name of its own.
@@ -125,6 +134,9 @@ impl Bench<'_> {
 
     /// Phase 1. The observation, or why there is none.
     pub fn observe(&mut self, matrix: &Matrix, numbers: &mut Numbers) -> Result<Rc<Observation>, Outcome> {
+        if !self.criterion.needs_serial() {
+            return Ok(Rc::new(Observation::new()));
+        }
         let began = sys::cpu();
         let object = self.object.reference.clone().unwrap_or_else(|| self.object.clone());
         let seen = self.serial(&object, matrix, numbers);
@@ -228,12 +240,35 @@ impl Bench<'_> {
             finding,
             history: None,
             unexplained: None,
+            refusal: None,
             nondeterminism: Some(found),
             observation: Rc::new(observation),
+            coverage: CoverageRecord::Partial,
             preemptions: None,
             threads: with(|control| control.lineup.threads.clone()),
             pc: 0,
         }))
+    }
+
+    /// What a sequence of calls does serially: each with its result, the last without one when it blocks.
+    fn sequence(
+        &mut self,
+        calls: &[CallId],
+        numbers: &mut Numbers,
+    ) -> Result<Vec<(CallId, Option<selvedge_lineup::ResultId>)>, Outcome> {
+        let object = self.object.reference.clone().unwrap_or_else(|| self.object.clone());
+        let seen = self.serial(&object, &Matrix::new(vec![calls.to_vec()]), numbers)?;
+        let mut histories = seen.histories().into_iter();
+        match (histories.next(), histories.next()) {
+            (Some(history), None) if history.iter().all(|operation| operation.choices.is_empty()) => {
+                Ok(calls.iter().copied().zip(history.into_iter().map(|operation| operation.result)).collect())
+            }
+            _ => Err(Outcome::Wrong(
+                "the specification is nondeterministic, which is not supported with --quasi: one sequence of calls has several \
+                 outcomes"
+                    .into(),
+            )),
+        }
     }
 
     /// Phase 2.
@@ -259,7 +294,10 @@ impl Bench<'_> {
             Err(error) => return Outcome::Wrong(error),
         };
         let (test, observation) = (test(&self.object), observation.clone());
-        Phase2 { test, bench: self, observation, seen: HashSet::new(), numbers }.run(strategies)
+        let outcome =
+            Phase2 { test, bench: self, observation, seen: HashSet::new(), numbers, first: None }.run(strategies);
+        numbers.tally = added(numbers.tally, self.criterion.take_tally());
+        outcome
     }
 }
 
@@ -289,6 +327,16 @@ impl Bench<'_> {
         if again.schedule == found.finding.schedule && again.steps.len() == found.finding.steps.len() {
             found.finding = Finding { settings: found.finding.settings.clone(), ..again };
         }
+    }
+}
+
+/// Both together.
+fn added(one: Tally, other: Tally) -> Tally {
+    Tally {
+        linearizable: one.linearizable + other.linearizable,
+        buggy: one.buggy + other.buggy,
+        linearizations: one.linearizations.saturating_add(other.linearizations),
+        states: one.states + other.states,
     }
 }
 
@@ -335,8 +383,10 @@ fn bad_end(control: &Control, failure: Failure, test: &Test, run: u64) -> Found 
         finding: finding::of_failure(control, failure, &test.name, run),
         history: Some(control.lineup.recorded(Ending::Stuck)),
         unexplained: None,
+        refusal: None,
         nondeterminism: None,
         observation: Rc::new(Observation::new()),
+        coverage: CoverageRecord::Partial,
         preemptions: bound(control),
         threads: control.lineup.threads.clone(),
     }
@@ -368,10 +418,21 @@ struct Phase2<'a, 'b> {
     /// The histories that were judged.
     seen: HashSet<Box<[u8]>>,
     numbers: &'a mut Numbers,
+    /// The first violation, when the search goes on after it.
+    first: Option<Box<Found>>,
 }
 
 impl Phase2<'_, '_> {
     fn run(mut self, strategies: Vec<Box<dyn Strategy>>) -> Outcome {
+        let outcome = self.through(strategies);
+        match (self.first, outcome) {
+            (Some(found), Outcome::Pass(coverage)) => Outcome::Fail(Box::new(Found { coverage, ..*found })),
+            (Some(found), _) => Outcome::Fail(found),
+            (None, outcome) => outcome,
+        }
+    }
+
+    fn through(&mut self, strategies: Vec<Box<dyn Strategy>>) -> Outcome {
         let mut reached = None;
         for (number, strategy) in strategies.into_iter().enumerate() {
             with(|control| {
@@ -448,21 +509,77 @@ impl Phase2<'_, '_> {
         self.numbers.histories += 1;
         self.numbers.stuck += u64::from(ending == Ending::Stuck);
         let history = with(|control| control.lineup.recorded(ending));
-        let object = self.bench.object.clone();
-        let judgement = with(|control| {
-            self.bench.criterion.judge(&Case {
-                matrix: &control.lineup.matrix,
-                calls: &object.calls,
-                results: &control.lineup.results,
-                observation: &self.observation,
-                history: &history,
-            })
-        });
-        match judgement {
+        let matrix = with(|control| control.lineup.matrix.clone());
+        self.case(&matrix, &history, |criterion, case| criterion.count(case));
+        match self.judge(&matrix, &history)? {
             Judgement::Allowed => Ok(()),
-            Judgement::Undecided => Err(Outcome::Unknown("a history could not be decided".into())),
-            Judgement::Refused(unexplained) => Err(self.refuse(history, unexplained, end)),
+            Judgement::Undecided | Judgement::Ask(_) => Err(Outcome::Unknown("a history could not be decided".into())),
+            Judgement::Wrong(why) => Err(Outcome::Wrong(why)),
+            Judgement::Refused(unexplained) => {
+                if self.first.is_some() {
+                    return Ok(());
+                }
+                match self.refuse(history, unexplained, end) {
+                    Outcome::Fail(found) if self.bench.counts => {
+                        self.first = Some(found);
+                        Ok(())
+                    }
+                    outcome => Err(outcome),
+                }
+            }
         }
+    }
+
+    /// Puts a history to the criterion.
+    fn case<T>(
+        &mut self,
+        matrix: &Matrix,
+        history: &Recorded,
+        ask: impl FnOnce(&mut dyn Criterion, &Case<'_>) -> T,
+    ) -> T {
+        let object = self.bench.object.clone();
+        with(|control| {
+            let (calls, results, observation) = (&object.calls, &control.lineup.results, &*self.observation);
+            ask(self.bench.criterion, &Case { matrix, calls, results, observation, history })
+        })
+    }
+
+    /// Judges a history. What the criterion wants to know besides is found out by serial runs; the run that it is about is made
+    /// again after them.
+    fn judge(&mut self, matrix: &Matrix, history: &Recorded) -> Result<Judgement, Outcome> {
+        let mut judgement = self.case(matrix, history, |criterion, case| criterion.judge(case));
+        if !matches!(judgement, Judgement::Ask(_)) {
+            return Ok(judgement);
+        }
+        let (strategy, retries, settings, schedule) = with(|control| {
+            let strategy = std::mem::replace(&mut control.strategy, Box::new(Serial::new()));
+            let retries = std::mem::take(&mut control.retries);
+            (strategy, retries, control.settings.clone(), control.trace.schedule())
+        });
+        while let Judgement::Ask(asked) = judgement {
+            for calls in asked {
+                if self.bench.out_of_time() {
+                    return Err(self.bench.cut_short("phase 2"));
+                }
+                let run = self.bench.sequence(&calls, self.numbers)?;
+                let told = self.case(matrix, history, |criterion, case| criterion.tell(case, run));
+                told.map_err(Outcome::Wrong)?;
+            }
+            judgement = self.case(matrix, history, |criterion, case| criterion.judge(case));
+        }
+        self.bench.arrange(&self.bench.object.clone(), matrix, false);
+        with(|control| {
+            control.settings = settings;
+            control.strategy = Box::new(Replay::new(schedule));
+        });
+        if with(|control| control.strategy.start()).is_continue() {
+            session::run_once(&self.test, self.bench.globals);
+        }
+        with(|control| {
+            control.strategy = strategy;
+            control.retries = retries;
+        });
+        Ok(judgement)
     }
 
     fn ended_badly(&self, end: End) -> Outcome {
@@ -476,15 +593,23 @@ impl Phase2<'_, '_> {
         })
     }
 
-    fn refuse(&self, history: Recorded, unexplained: Unexplained, end: End) -> Outcome {
+    fn refuse(&mut self, history: Recorded, unexplained: Unexplained, end: End) -> Outcome {
+        let refusal = self.bench.criterion.take_refusal().map(Box::new);
         let (kind, found) = match unexplained {
             Unexplained::Stuck { .. } => (ObjectKind::Stuck, FindingKind::Stuck),
             Unexplained::Full if self.panics(&history) => (ObjectKind::Panic, FindingKind::NotLinearizable),
+            Unexplained::Full if refusal.is_some() => {
+                (ObjectKind::NotQuasiLinearizable, FindingKind::NotQuasiLinearizable)
+            }
             Unexplained::Full => (ObjectKind::NotLinearizable, FindingKind::NotLinearizable),
         };
         let run = self.numbers.runs;
         let (finding, pc) = with(|control| {
             let message = match (unexplained, end) {
+                (Unexplained::Full, _) if refusal.is_some() => {
+                    let Refusal { classes, readings, .. } = refusal.as_deref().expect("there is one");
+                    format!("neither linearizable nor quasi linearizable with {classes}{readings}")
+                }
                 (Unexplained::Full, _) => "no serial order of the operations has these results".to_owned(),
                 (_, End::Truncated) => format!(
                     "an operation did not return within {} steps, and no serial order explains that",
@@ -501,8 +626,10 @@ impl Phase2<'_, '_> {
             finding,
             history: Some(history),
             unexplained: Some(unexplained),
+            refusal,
             nondeterminism: None,
             observation: self.observation.clone(),
+            coverage: CoverageRecord::Partial,
             preemptions,
             threads,
             pc,

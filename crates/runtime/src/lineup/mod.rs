@@ -9,6 +9,7 @@
 //! | `recorder` | what the operations of the run under way did |
 //! | `matrix` | one matrix: serial runs, then every schedule |
 //! | `files` | serial histories of earlier, and for later |
+//! | `relaxed` | what quasi linearizability was asked for |
 //! | `check` | matrix after matrix, the smallest that fails, the report |
 //!
 //! Invariant: results leave a run as small numbers, because everything that the code under test allocated is gone after it.
@@ -20,6 +21,7 @@ mod files;
 mod matrix;
 mod object;
 mod recorder;
+mod relaxed;
 
 pub use abi::{check_registered, registered};
 pub use recorder::Lineup;
