@@ -10,6 +10,9 @@ use selvedge_history::{Budget, Log};
 #[path = "../../crates/history/src/format/tests/property.rs"]
 mod property;
 
+#[path = "../../crates/lineup/tests/it/observation_property.rs"]
+mod observation_property;
+
 /// Reads the bytes in one format.
 pub fn importer(format: Format, bytes: &[u8]) {
     property::holds(Some(format), bytes);
@@ -54,4 +57,10 @@ pub fn model(bytes: &[u8]) {
             at += 1;
         }
     }
+}
+
+/// Reads the bytes as an observation file, and writes what was read.
+pub fn observations(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    observation_property::holds(text);
 }

@@ -1,8 +1,8 @@
-/* The k-stack of Henzinger, Kirsch, Payer, Sezgin and Sokolova (2013): a stack of segments; pushes fill any cell of the top
-   segment, or put a new one with their value on top, pops empty any of it. A pop that finds the top segment empty marks it as deleted, looks again, and takes it off
-   or unmarks it. A push must see that its segment was not taken off under it: when the segment is marked, it counts the top
-   up, which stops whoever was about to take the segment off, or it takes its value back. Cells and the top count their
-   changes, so two equal looks at a segment are a look at one moment.
+/* The k-stack of Henzinger, Kirsch, Payer, Sezgin and Sokolova (2013): a stack of segments. Pushes fill any cell of the top
+   segment, or put a new one with their value on top; pops empty any cell of the top segment. A pop that finds the top segment
+   empty marks it as deleted, looks again, and takes it off or unmarks it. A push must see that its segment was not taken off
+   under it: when the segment is marked, it counts the top up, which stops whoever was about to take the segment off, or it
+   takes its value back. Cells and the top count their changes, so two equal looks at a segment are a look at one moment.
 
    With COMMIT_BUG, committed() reads the mark twice, as in the program of Round-Up, section VI-D: marked at the first look
    and unmarked at the second, it says "not committed" though the value is in, and the value is pushed a second time. The

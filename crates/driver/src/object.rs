@@ -88,6 +88,9 @@ pub struct MatrixRecord {
     pub verdict: String,
     /// What is wrong, when something is.
     pub kind: Option<ObjectKind>,
+    /// The smallest matrix that fails in the same way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smallest: Option<String>,
     /// Serial histories in which everything returned.
     pub serial_full: u64,
     /// Serial histories that end in an operation that blocks.
@@ -157,6 +160,12 @@ pub struct ObjectReport {
     pub matrices_exhaustive: u64,
     /// How many had to be tested.
     pub matrices_wanted: u64,
+    /// How many random matrices were tested.
+    #[serde(default)]
+    pub random_tested: u64,
+    /// How many random matrices only fill up the time that is left; they need not be tested.
+    #[serde(default)]
+    pub random_optional: u64,
     /// What the matrices were, in words.
     pub plan: String,
     /// Serial histories, over all matrices.

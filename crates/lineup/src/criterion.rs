@@ -1,5 +1,7 @@
 //! What a history of phase 2 is held against. The loop that runs the code knows only this trait.
 
+use serde::{Deserialize, Serialize};
+
 use crate::calls::{CallId, Calls};
 use crate::matrix::Matrix;
 use crate::observation::Observation;
@@ -24,7 +26,7 @@ pub enum Judgement {
 }
 
 /// What a criterion counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Histories that are explained as they are.
     pub linearizable: u64,
@@ -34,6 +36,15 @@ pub struct Tally {
     pub linearizations: u64,
     /// What the searches visited.
     pub states: u64,
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Tally) {
+        self.linearizable += other.linearizable;
+        self.buggy += other.buggy;
+        self.linearizations = self.linearizations.saturating_add(other.linearizations);
+        self.states += other.states;
+    }
 }
 
 /// A history of phase 2, with everything that is known of its matrix.

@@ -62,7 +62,37 @@ pub fn draw(finding: &Finding, names: &mut Names) -> String {
     if left_out > 0 {
         text = format!("{INDENT}({} before these left out)\n{text}", counted(left_out, "step"));
     }
+    if is_relaxed(finding) {
+        text += &lines(&rows, names);
+    }
     text
+}
+
+/// Whether operations are too far out of order. The reason for that lies in what the threads did to one another: the calls before and after
+/// them are told elsewhere, and what the lines say helps.
+fn is_relaxed(finding: &Finding) -> bool {
+    finding.kind == FindingKind::NotQuasiLinearizable
+}
+
+/// What stands in the lines of the rows, in the order of the files.
+fn lines(rows: &[Row], names: &mut Names) -> String {
+    let number = |place: &str| place.rsplit_once(':').and_then(|(_, number)| number.parse::<u32>().ok());
+    let places: BTreeSet<(String, Option<u32>, String)> = rows
+        .iter()
+        .filter_map(|row| {
+            let (file, _) = row.place.rsplit_once(':')?;
+            Some((file.to_owned(), number(&row.place), row.place.clone()))
+        })
+        .collect();
+    let width = places.iter().map(|(.., place)| place.width()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (.., place) in &places {
+        if let Some(line) = names.text(place) {
+            let room = WIDTH.saturating_sub(INDENT.len() + width + BETWEEN.len());
+            text += &format!("{INDENT}{}{BETWEEN}{}\n", pad(place, width), truncate(&line, room));
+        }
+    }
+    if text.is_empty() { text } else { format!("\n{INDENT}What stands there:\n\n{text}") }
 }
 
 /// The rows for the steps that matter, and the other access of a race where that is no step.
@@ -78,7 +108,8 @@ fn chosen(finding: &Finding, names: &mut Names) -> Chosen {
     let mut rows: Vec<Row> = Vec::new();
     // A call into a library is one row, however many steps it makes there: who made it, where, of which object.
     let mut under_way: Option<(u8, Site, u64)> = None;
-    for step in &finding.steps {
+    let skipped = |step: &&StepRecord| is_relaxed(finding) && step.thread == 0;
+    for step in finding.steps.iter().filter(|step| !skipped(step)) {
         let site = names.site(finding, step.place.as_ref(), &step.callers);
         let is_other = other.as_ref().is_some_and(|row| row.thread == step.thread && row.place == site.line);
         if is_other {

@@ -25,6 +25,10 @@ pub struct Names {
     lines: Lines,
     known: HashMap<u64, Option<String>>,
     sites: HashMap<(u64, Vec<u64>), Site>,
+    /// Files and numbers of the lines that sites were shown with.
+    shown: HashMap<String, (String, u32)>,
+    /// Source files that were read, line by line.
+    files: HashMap<String, Vec<String>>,
 }
 
 /// Where a step comes from, as a person sees it.
@@ -128,6 +132,8 @@ impl Names {
             lines: Lines::new(),
             known: HashMap::new(),
             sites: HashMap::new(),
+            shown: HashMap::new(),
+            files: HashMap::new(),
         }
     }
 
@@ -212,6 +218,7 @@ impl Names {
             for line in self.lines.lines(frame) {
                 let shown = short(&line);
                 if !is_library(&line.file) {
+                    self.shown.insert(shown.clone(), (line.file.clone(), line.line));
                     site.line = shown;
                     site.is_own = true;
                     break;
@@ -229,6 +236,15 @@ impl Names {
         site.call = called.last().and_then(|name| call(name));
         self.sites.insert(key, site.clone());
         site
+    }
+
+    /// What stands in a line that a site was shown with, where its file can still be read.
+    pub fn text(&mut self, line: &str) -> Option<String> {
+        let (file, number) = self.shown.get(line)?.clone();
+        let read = |file: &String| std::fs::read_to_string(file).unwrap_or_default().lines().map(str::to_owned).collect();
+        let lines = self.files.entry(file.clone()).or_insert_with(|| read(&file));
+        let text = clean(lines.get(number.checked_sub(1)? as usize)?.trim());
+        Some(text).filter(|text| !text.is_empty())
     }
 
     /// A message with its addresses named, and without the names that only the macro `SELVEDGE_TEST` knows.

@@ -2,13 +2,19 @@
 
 use selvedge_driver::{CoverageRecord, MatrixRecord, ObjectFinding, ObjectReport, QuasiRecord};
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
 
-use super::text::{FAINT, clean, paint, paragraph};
+use super::text::{FAINT, WIDTH, clean, paint, paragraph};
 use crate::quantity::{count, counted};
 
 /// What is wrong, in front of the interleaving.
 pub fn explanation(found: &ObjectFinding) -> String {
-    let lines = found.explanation.lines().map(|line| format!("{}\n", clean(line)));
+    // Tables keep their lines; a sentence is broken where the terminal ends.
+    let shown = |line: &str| match line.strip_prefix("  ").filter(|rest| rest.starts_with(char::is_alphabetic)) {
+        Some(sentence) if clean(sentence).width() + 2 > WIDTH => paragraph(&clean(sentence), 2),
+        _ => format!("{}\n", clean(line)),
+    };
+    let lines = found.explanation.lines().map(shown);
     let mut text: String = lines.collect();
     if found.first_matrix != found.matrix {
         text += &format!("  (first seen in: {})\n", clean(&found.first_matrix));
@@ -32,6 +38,9 @@ pub fn numbers(report: &ObjectReport) -> String {
             CoverageRecord::Partial => "nothing is covered completely".to_owned(),
         };
         text += &paragraph(&format!("matrices tested: {} ({}), {schedules}", count(report.matrices), report.plan), 2);
+        if report.random_optional > 0 {
+            text += &paragraph(&sample(report), 2);
+        }
         if let Some(limit) = &report.limit {
             text += &paragraph(&format!("not everything that was planned: {}", clean(limit)), 2);
         }
@@ -94,6 +103,17 @@ fn relaxed(report: &ObjectReport, quasi: &QuasiRecord) -> String {
     text
 }
 
+/// How far the random matrices came that only fill up the time.
+fn sample(report: &ObjectReport) -> String {
+    let (tested, planned) = (report.random_tested, report.random_optional);
+    let fitted = match tested {
+        0 => format!("none of the {} random matrices fitted into the time", count(planned)),
+        _ if tested == planned => format!("all {} random matrices are among them", count(planned)),
+        _ => format!("{} of the {} random matrices fitted into the time", count(tested), count(planned)),
+    };
+    format!("{fitted}; larger matrices are sampled, not covered")
+}
+
 fn count_of(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
@@ -107,6 +127,8 @@ pub struct Document {
     matrices_failed: u64,
     matrices_exhaustive: u64,
     matrices_wanted: u64,
+    random_tested: u64,
+    random_optional: u64,
     serial_histories: u64,
     #[serde(flatten)]
     quasi: Option<Relaxed>,
@@ -182,6 +204,8 @@ impl Document {
             matrices_failed: report.matrices_failed,
             matrices_exhaustive: report.matrices_exhaustive,
             matrices_wanted: report.matrices_wanted,
+            random_tested: report.random_tested,
+            random_optional: report.random_optional,
             serial_histories: report.serial_histories,
             quasi: report.quasi.as_ref().map(Relaxed::new),
             records: report.records.clone(),

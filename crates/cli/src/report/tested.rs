@@ -100,6 +100,13 @@ impl Tested {
     }
 
     fn coverage_name(&self) -> &'static str {
+        // All schedules of some matrices are not all that can happen to an object.
+        if let Some(object) = self.object.as_ref().filter(|object| object.coverage == CoverageRecord::Exhaustive) {
+            return match object.random_tested {
+                0 => "bounded",
+                _ => "sampled",
+            };
+        }
         match self.report.coverage {
             CoverageRecord::Exhaustive => "exhaustive",
             CoverageRecord::Preemptions(_) => "bounded",

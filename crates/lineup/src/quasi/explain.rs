@@ -12,8 +12,17 @@ pub struct Refusal {
     pub classes: String,
     /// The readings where they are not the usual ones.
     pub readings: String,
+    /// Whether nothing was allowed out of order, so that this is plain linearizability.
+    pub exact: bool,
     /// Why.
     pub why: Why,
+}
+
+impl Refusal {
+    /// What does not hold.
+    pub fn words(&self) -> String {
+        format!("neither linearizable nor quasi linearizable with {}{}", self.classes, self.readings)
+    }
 }
 
 /// Why a history was refused. Operations are named by column and place.
@@ -58,16 +67,19 @@ impl Subject<'_> {
     pub fn explain_refusal(&self, history: &Recorded, refusal: &Refusal) -> Explained {
         let results = self.cells(history);
         let mut text = self.table(&results);
-        let Refusal { classes, readings, why } = refusal;
+        let Refusal { classes, readings, exact, why } = refusal;
         text += "\n  Not linearizable: no order of these operations that keeps the order of those that do not overlap is legal.\n";
-        text += &format!("  Not quasi linearizable with {classes}{readings}: {}\n", self.why(history, why));
+        text += &match exact {
+            true => format!("  Where it goes wrong: {}\n", self.why(history, why)),
+            false => format!("  Not quasi linearizable with {classes}{readings}: {}\n", self.why(history, why)),
+        };
         Explained { results, text, serial: Vec::new() }
     }
 
     fn why(&self, history: &Recorded, why: &Why) -> String {
         match why {
             Why::Unplaced { operation, too_far } => format!(
-                "{} fits nowhere. What happened before it returned can be explained; with it, nothing that may follow makes it \
+                "{} fits nowhere. What happened before it returned can be explained; with it, nothing that could follow makes it \
                  right. {}",
                 self.operation(history, *operation),
                 self.too_far(history, too_far.as_ref())
@@ -98,8 +110,8 @@ impl Subject<'_> {
         let places = if off == 1 { "place" } else { "places" };
         let side = if place > legal_place { "late" } else { "early" };
         format!(
-            "With factor {factor} for {class} it would do: then {which} is number {place} of {class} where a legal run has it at \
-             number {legal_place}, {off} {places} too {side}."
+            "Up to there, factor {factor} for {class} would do: then {which} is number {place} of {class} where a legal run has it \
+             at number {legal_place}, {off} {places} too {side}."
         )
     }
 }

@@ -120,7 +120,8 @@ impl Quasi {
                     _ => Unexplained::Full,
                 };
                 let classes = self.relaxed.relaxation.to_string();
-                self.refusal = Some(Refusal { classes, readings: self.relaxed.readings(), why });
+                let exact = self.relaxed.rules.factors.iter().all(|&factor| factor == 0);
+                self.refusal = Some(Refusal { classes, readings: self.relaxed.readings(), exact, why });
                 Judgement::Refused(unexplained)
             }
         }

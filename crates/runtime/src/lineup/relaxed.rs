@@ -47,7 +47,18 @@ pub fn relaxing(object: &Object) -> Result<Option<Relaxing>, String> {
 
 impl Relaxing {
     /// What a report says of it.
-    pub fn record(&self) -> QuasiRecord {
+    pub fn record(&self, object: &Object) -> QuasiRecord {
+        let drained = object.options.tests.iter().filter(|_| self.drains());
+        let notes = drained.filter_map(|matrix| {
+            // As the plan has it.
+            let mut matrix = matrix.clone();
+            if matrix.initial.is_empty() && matrix.last.is_empty() {
+                matrix.initial.clone_from(&object.options.initial);
+                matrix.last.clone_from(&object.options.last);
+            }
+            let why = self.roles.well_formed(&matrix).err()?;
+            Some(format!("the matrix {} is not well-formed: {why}", matrix.to_text(&object.calls)))
+        });
         let rules = &self.relaxed.rules;
         let name = |is: bool, one: &str, other: &str| if is { one } else { other }.to_owned();
         QuasiRecord {
@@ -57,7 +68,7 @@ impl Relaxing {
             order: name(rules.order == Order::Strict, "strict", "distance"),
             specification: self.specification.clone(),
             counts: QuasiCounts::default(),
-            notes: Vec::new(),
+            notes: notes.collect(),
         }
     }
 
@@ -70,6 +81,13 @@ impl Relaxing {
     pub fn keeps(&self, matrix: &Matrix, smaller: &Matrix) -> bool {
         !self.drains() || self.roles.well_formed(matrix).is_err() || self.roles.well_formed(smaller).is_ok()
     }
+}
+
+/// What a criterion counted, as reports have it.
+pub fn counts(tally: Tally) -> QuasiCounts {
+    let mut counts = QuasiCounts::default();
+    add(&mut counts, tally);
+    counts
 }
 
 /// Adds what a criterion counted.
