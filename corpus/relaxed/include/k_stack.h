@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-enum { SEGMENT = 2, COUNT_FROM = 48 };
+enum { SEGMENT = 2, COUNTS = 16 };
 struct segment {
     atomic_int cells[SEGMENT];
     atomic_int deleted;
@@ -20,14 +20,13 @@ struct segment {
     struct segment *older;
 };
 struct stack {
-    _Atomic(uint64_t) top; /* an address, and above it how often it changed */
+    _Atomic(uintptr_t) top; /* an address, and in the bits that it leaves free how often it changed */
     _Atomic(struct segment *) all;
 };
-static struct segment *segment_at(uint64_t top) { return (struct segment *)(top & ((UINT64_C(1) << COUNT_FROM) - 1)); }
+static struct segment *segment_at(uintptr_t top) { return (struct segment *)(top & ~(uintptr_t)(COUNTS - 1)); }
 /* Puts a segment where that top was. */
-static bool change_top(struct stack *stack, uint64_t top, struct segment *segment) {
-    uint64_t count = (top >> COUNT_FROM) + 1;
-    return CAS(&stack->top, top, count << COUNT_FROM | (uint64_t)segment);
+static bool change_top(struct stack *stack, uintptr_t top, struct segment *segment) {
+    return CAS(&stack->top, top, (uintptr_t)segment | (top + 1) % COUNTS);
 }
 static struct segment *segment_new(struct stack *stack, struct segment *below, int value) {
     struct segment *segment = calloc(1, sizeof *segment), *older = atomic_load(&stack->all);
@@ -39,7 +38,7 @@ static struct segment *segment_new(struct stack *stack, struct segment *below, i
 }
 static void *stack_new(void) {
     struct stack *stack = calloc(1, sizeof *stack);
-    atomic_init(&stack->top, (uint64_t)segment_new(stack, NULL, 0));
+    atomic_init(&stack->top, (uintptr_t)segment_new(stack, NULL, 0));
     return stack;
 }
 static void stack_free(void *object) {
@@ -61,11 +60,11 @@ static bool is_empty(struct segment *segment) {
 }
 
 /* The segment may be on its way out: it stays, or the value goes back, unless somebody took it. */
-static bool commit_marked(struct stack *stack, uint64_t top, atomic_int *cell, int filled) {
+static bool commit_marked(struct stack *stack, uintptr_t top, atomic_int *cell, int filled) {
     if (change_top(stack, top, segment_at(top))) return true;
     return !cell_change(cell, filled, 0);
 }
-static bool committed(struct stack *stack, uint64_t top, atomic_int *cell, int filled) {
+static bool committed(struct stack *stack, uintptr_t top, atomic_int *cell, int filled) {
     struct segment *segment = segment_at(top);
     if (atomic_load(cell) != filled) return true;
 #ifdef COMMIT_BUG
@@ -79,7 +78,7 @@ static bool committed(struct stack *stack, uint64_t top, atomic_int *cell, int f
     return commit_marked(stack, top, cell, filled);
 #endif
 }
-static void try_remove_segment(struct stack *stack, uint64_t top) {
+static void try_remove_segment(struct stack *stack, uintptr_t top) {
     struct segment *segment = segment_at(top);
 #ifdef COMMIT_BUG
     atomic_store(&segment->deleted, 1);
@@ -96,7 +95,7 @@ static void try_remove_segment(struct stack *stack, uint64_t top) {
 
 static void stack_push(struct stack *stack, int value) {
     for (;;) {
-        uint64_t top = atomic_load(&stack->top);
+        uintptr_t top = atomic_load(&stack->top);
         struct segment *segment = segment_at(top);
         int seen, found = cell_find(segment->cells, SEGMENT, true, &seen);
         if (top != atomic_load(&stack->top)) continue;
@@ -109,7 +108,7 @@ static void stack_push(struct stack *stack, int value) {
 }
 static bool stack_pop(struct stack *stack, int *value) {
     for (;;) {
-        uint64_t top = atomic_load(&stack->top);
+        uintptr_t top = atomic_load(&stack->top);
         struct segment *segment = segment_at(top);
         int seen, found = cell_find(segment->cells, SEGMENT, false, &seen);
         if (top != atomic_load(&stack->top)) continue;

@@ -59,7 +59,8 @@ const fn scal(
 const QUEUE: &str = "quasi/quasi_queue";
 
 /// Tests of the k-stack, whose main thread leaves an empty segment on top: without one nobody tries to take a segment off.
-const PUSH_POP: &str = "push(1), push(2), push(3), push(4), push(5), push(6), pop(), pop(); push(7) | pop(); pop(), pop(), pop(), pop()";
+const PUSH_POP: &str =
+    "push(1), push(2), push(3), push(4), push(5), push(6), pop(), pop(); push(7) | pop(); pop(), pop(), pop(), pop()";
 const PUSH_PUSH: &str =
     "push(1), push(2), push(3), push(4), push(5), pop(); push(6) | push(7); pop(), pop(), pop(), pop(), pop(), pop()";
 const POP_POP: &str =

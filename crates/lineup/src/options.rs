@@ -46,7 +46,7 @@ pub struct Options {
     /// Classes and factors of operations that may be out of order: quasi linearizability in place of linearizability.
     pub quasi: Vec<String>,
     /// Whether they are in place of those that the program gives.
-    quasi_replaced: bool,
+    pub quasi_replaced: bool,
     /// The built-in object that it is held against.
     pub specification: Option<String>,
     /// Whether a history may go on after its end.

@@ -89,7 +89,10 @@ fn lines(rows: &[Row], names: &mut Names) -> String {
     for (.., place) in &places {
         if let Some(line) = names.text(place) {
             let room = WIDTH.saturating_sub(INDENT.len() + width + BETWEEN.len());
-            text += &format!("{INDENT}{}{BETWEEN}{}\n", pad(place, width), truncate(&line, room));
+            for (number, words) in broken(&line, room).into_iter().enumerate() {
+                let (place, words) = if number == 0 { (place.as_str(), words) } else { ("", format!("  {words}")) };
+                text += &format!("{INDENT}{}{BETWEEN}{words}\n", pad(place, width));
+            }
         }
     }
     if text.is_empty() { text } else { format!("\n{INDENT}What stands there:\n\n{text}") }

@@ -25,8 +25,8 @@ pub struct Names {
     lines: Lines,
     known: HashMap<u64, Option<String>>,
     sites: HashMap<(u64, Vec<u64>), Site>,
-    /// Files and numbers of the lines that sites were shown with.
-    shown: HashMap<String, (String, u32)>,
+    /// The lines that sites were shown with.
+    shown: HashMap<String, Line>,
     /// Source files that were read, line by line.
     files: HashMap<String, Vec<String>>,
 }
@@ -218,7 +218,7 @@ impl Names {
             for line in self.lines.lines(frame) {
                 let shown = short(&line);
                 if !is_library(&line.file) {
-                    self.shown.insert(shown.clone(), (line.file.clone(), line.line));
+                    self.shown.insert(shown.clone(), line.clone());
                     site.line = shown;
                     site.is_own = true;
                     break;
@@ -238,13 +238,18 @@ impl Names {
         site
     }
 
-    /// What stands in a line that a site was shown with, where its file can still be read.
+    /// What stands in a line that a site was shown with, and in which function, where its file can still be read.
     pub fn text(&mut self, line: &str) -> Option<String> {
-        let (file, number) = self.shown.get(line)?.clone();
-        let read = |file: &String| std::fs::read_to_string(file).unwrap_or_default().lines().map(str::to_owned).collect();
+        let Line { file, line: number, function } = self.shown.get(line)?.clone();
+        let read =
+            |file: &String| std::fs::read_to_string(file).unwrap_or_default().lines().map(str::to_owned).collect();
         let lines = self.files.entry(file.clone()).or_insert_with(|| read(&file));
-        let text = clean(lines.get(number.checked_sub(1)? as usize)?.trim());
-        Some(text).filter(|text| !text.is_empty())
+        let text = lines.get(number.checked_sub(1)? as usize)?.trim();
+        match function {
+            _ if text.is_empty() => None,
+            Some(function) => Some(clean(&format!("{function}: {text}"))),
+            None => Some(clean(text)),
+        }
     }
 
     /// A message with its addresses named, and without the names that only the macro `SELVEDGE_TEST` knows.

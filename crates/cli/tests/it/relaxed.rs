@@ -27,11 +27,7 @@ fn the_report_on_the_k_stack() {
         assert_snapshot!("k_stack", run.stdout);
     });
     let text = &run.stdout;
-    let steps = [
-        "push(4)",
-        "call pop()",
-        "write",
-    ];
+    let steps = ["push(4)", "call pop()", "write"];
     for words in steps {
         assert!(text.contains(words), "{words}\n{text}");
     }
@@ -48,13 +44,17 @@ fn a_pass_says_which_of_the_two_holds() {
     let object = &document["tests"][0];
     assert_eq!((&object["verdict"], &object["criterion"]), (&"pass".into(), &"quasi-linearizability".into()));
     assert_eq!((&object["quasi"], &object["specification"]), (&"deq=2".into(), &"reference".into()));
-    assert_eq!((&object["reading"], &object["causality"], &object["order"]), (&"closed".into(), &"causal".into(), &"distance".into()));
+    assert_eq!(
+        (&object["reading"], &object["causality"], &object["order"]),
+        (&"closed".into(), &"causal".into(), &"distance".into())
+    );
     assert_eq!((object["histories_linearizable"].as_u64(), object["histories_buggy"].as_u64()), (Some(0), Some(0)));
     for counter in ["serial_histories", "histories", "linearizations", "states"] {
         assert!(object[counter].as_u64() > Some(0), "{counter}: {object}");
     }
     assert!(run.stderr.contains("Not linearizable, but quasi linearizable with deq=2, closed"), "{}", run.stderr);
-    let run = test("linearizable", "linearizable/treiber_stack", &["--quasi", "pop=2", "--shape", "push*pop+2"]).expect(0);
+    let run =
+        test("linearizable", "linearizable/treiber_stack", &["--quasi", "pop=2", "--shape", "push*pop+2"]).expect(0);
     assert!(run.stdout.contains("Linearizable, so no factor was needed: all"), "{}", run.stdout);
 }
 

@@ -8,9 +8,7 @@ use std::rc::Rc;
 
 use selvedge_driver::{CoverageRecord, FindingKind, ObjectKind};
 use selvedge_explore::{Coverage, Dpor, End, Replay, Serial, Stop, Strategy};
-use selvedge_lineup::{
-    Case, Criterion, Ending, Judgement, Matrix, Observation, PANICKED, Recorded, Unexplained,
-};
+use selvedge_lineup::{Case, Criterion, Ending, Judgement, Matrix, Observation, PANICKED, Recorded, Unexplained};
 
 use super::matrix::{Bench, Found, Numbers, Outcome, bad_end, bound, finish, uncontrolled};
 use crate::control::{Control, Failure, Left, with};
