@@ -42,7 +42,7 @@ pub struct QuasiFlags {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum ReadingFlag {
+pub enum ReadingFlag {
     /// Some continuation makes it right
     Prefix,
     /// It is right by itself
@@ -50,7 +50,7 @@ enum ReadingFlag {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum CausalityFlag {
+pub enum CausalityFlag {
     /// Never before its insertion was called
     Causal,
     /// Whenever the factors allow it
@@ -58,7 +58,7 @@ enum CausalityFlag {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum OrderFlag {
+pub enum OrderFlag {
     /// No more than K places from where it belongs
     Distance,
     /// One of the first K+1, the first passed over at most K times

@@ -12,6 +12,7 @@ mod modelling;
 mod objects;
 mod page;
 mod quasi;
+mod relaxed;
 mod testing;
 mod usage;
 
