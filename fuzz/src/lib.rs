@@ -56,6 +56,25 @@ pub fn model(bytes: &[u8]) {
             states.extend(next.into_iter().map(|(_, state)| state).take(STATES));
             at += 1;
         }
+        agree(&model, assertion);
+    }
+}
+
+/// What is claimed has one answer, with and without reductions, as far as that is found out soon.
+fn agree(model: &selvedge_model::language::Model, assertion: usize) {
+    use selvedge_model::{Reductions, Settings, Verdict};
+    let answer = |reductions| {
+        let time_max = Some(std::time::Duration::from_millis(200));
+        let settings = Settings { reductions, states_max: Some(300), time_max, ..Settings::default() };
+        let answer = model.check(assertion, &settings).ok()?;
+        let steps = answer.trace.filter(|trace| trace.shortest).map(|trace| trace.steps.len());
+        (!matches!(answer.verdict, Verdict::Unknown(_))).then_some((answer.verdict, steps))
+    };
+    if let (Some(reduced), Some(whole)) = (answer(Reductions::ALL), answer(Reductions::NONE)) {
+        assert_eq!(reduced.0, whole.0, "reductions change the answer");
+        if let (Some(reduced), Some(whole)) = (reduced.1, whole.1) {
+            assert_eq!(reduced, whole, "reductions change the length of a shortest run");
+        }
     }
 }
 

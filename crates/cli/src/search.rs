@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use selvedge_driver::{Reuse, Search, Settings};
 
 use crate::quantity;
+use crate::report::ci::OutputFlags;
 
 /// How many runs `random` and `pct` make when nothing is said: they have no end of their own.
 const RUNS_SAMPLED: u64 = 10_000;
@@ -64,6 +65,9 @@ pub struct SearchFlags {
     /// Print one JSON document on standard output, and the report on standard error
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    output: OutputFlags,
 }
 
 // The alias keeps clap from reading `Option` as "the flag may be missing".
@@ -111,6 +115,8 @@ pub struct Asked {
     pub findings: PathBuf,
     /// Whether a document is printed.
     pub json: bool,
+    /// What else is written.
+    pub output: OutputFlags,
 }
 
 impl SearchFlags {
@@ -146,6 +152,6 @@ impl SearchFlags {
             jobs,
             ..Settings::default()
         };
-        Asked { search, jobs, time_max: self.time_max, findings: self.findings, json: self.json }
+        Asked { search, jobs, time_max: self.time_max, findings: self.findings, json: self.json, output: self.output }
     }
 }

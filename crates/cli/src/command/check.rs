@@ -20,6 +20,7 @@ use super::{QuasiHistory, Unread, formats, objects, read, usage};
 use crate::exit::Exit;
 use crate::limits::{LimitFlags, Limits};
 use crate::progress::{Phase, Progress};
+use crate::report::ci::OutputFlags;
 use crate::report::print::{Printer, complain};
 use crate::report::{self, Decided, Entry};
 use crate::source;
@@ -50,6 +51,9 @@ pub struct Flags {
     #[arg(long)]
     json: bool,
 
+    #[command(flatten)]
+    output: OutputFlags,
+
     /// Write the evidence here, for `selvedge verify`
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
@@ -69,7 +73,7 @@ pub struct Flags {
 }
 
 /// An initial value: JSON, `nil`, or a bare text.
-fn initial(text: &str) -> Result<Value, String> {
+pub(super) fn initial(text: &str) -> Result<Value, String> {
     if text == "nil" {
         return Ok(Value::Nil);
     }
@@ -88,6 +92,7 @@ pub struct Settings {
     format: Option<Format>,
     initial: Option<Value>,
     json: bool,
+    output: OutputFlags,
     certificate: Option<PathBuf>,
     html: Option<PathBuf>,
     quasi: Option<QuasiSettings>,
@@ -126,6 +131,7 @@ impl Flags {
             format: self.format,
             initial: self.initial,
             json: self.json,
+            output: self.output,
             certificate: self.certificate,
             html: self.html,
             limits: self.limits.resolve(started),
@@ -140,7 +146,8 @@ pub fn run(settings: Settings) -> Exit {
     let certificate = settings.certificate.clone();
     let html = settings.html.clone();
     let progress = Arc::new(Progress::new(files.len()));
-    let mut printer = Printer::new(settings.json, files.len());
+    let mut printer = Printer::new(settings.json, settings.output.clone(), files.len());
+    progress.quiet(settings.output.quiet);
     let mut unwritten = Exit::Pass;
     let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Entry>| {
         for (number, file) in (1..).zip(&settings.files) {

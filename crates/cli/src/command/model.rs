@@ -16,6 +16,7 @@ use crate::exit::Exit;
 use crate::limits::{LimitFlags, Limits};
 use crate::progress::{Phase, Progress};
 use crate::report::Entry;
+use crate::report::ci::OutputFlags;
 use crate::report::model::{Checked, Outcome, Page};
 use crate::report::print::{Printer, complain};
 use crate::source;
@@ -44,6 +45,9 @@ pub struct Flags {
     #[arg(long)]
     json: bool,
 
+    #[command(flatten)]
+    output: OutputFlags,
+
     /// Write a graph here: the counterexample, or all states if there are few
     #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
@@ -70,6 +74,7 @@ pub struct Settings {
     file: PathBuf,
     assert: Vec<usize>,
     json: bool,
+    output: OutputFlags,
     dot: Option<PathBuf>,
     stats: bool,
     states_max: Option<u64>,
@@ -84,6 +89,7 @@ impl Flags {
             file: self.file,
             assert: self.assert,
             json: self.json,
+            output: self.output,
             dot: self.dot,
             stats: self.stats,
             states_max: self.states_max,
@@ -98,7 +104,8 @@ pub fn run(settings: Settings) -> Exit {
     let file = settings.file.clone();
     let limits = settings.limits.clone();
     let progress = Arc::new(Progress::new(1));
-    let mut printer = Printer::new(settings.json, 1);
+    let mut printer = Printer::new(settings.json, settings.output.clone(), 1);
+    progress.quiet(settings.output.quiet);
     let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Entry>| {
         progress.begin(1, &source::name(&settings.file));
         // The other end is gone only when the process is about to end.

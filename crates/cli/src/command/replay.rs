@@ -19,6 +19,7 @@ use crate::findings::{Build, CargoBuild, read};
 use crate::library::Places;
 use crate::program::{Built, Scratch, fingerprint};
 use crate::progress::{Phase, Progress};
+use crate::report::ci::OutputFlags;
 use crate::report::names::Names;
 use crate::report::tested::{CRITERION, Found, found};
 use crate::report::text::{FAIL, UNKNOWN, clean, paint, paragraph};
@@ -50,6 +51,9 @@ pub struct Flags {
     /// Print one JSON document on standard output, and the report on standard error
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    output: OutputFlags,
 }
 
 /// The flags as resolved.
@@ -58,6 +62,7 @@ pub struct Settings {
     /// Whether to stop at the failing step, and in which debugger.
     stop: Option<Option<String>>,
     json: bool,
+    output: OutputFlags,
     places: Places,
     temporary: PathBuf,
     started: Instant,
@@ -68,7 +73,7 @@ impl Flags {
     pub fn resolve(self, started: Instant) -> Settings {
         let (places, temporary) = (Places::from_environment(), std::env::temp_dir());
         let stop = self.stop.then_some(self.debugger);
-        Settings { finding: self.finding, stop, json: self.json, places, temporary, started }
+        Settings { finding: self.finding, stop, json: self.json, output: self.output, places, temporary, started }
     }
 }
 
@@ -83,7 +88,7 @@ pub fn run(settings: Settings) -> Exit {
         });
     }
     let (json, limits) = (settings.json, watched(settings.started));
-    under_watch(&name, json, limits, move |_, progress| {
+    under_watch(&name, json, settings.output.clone(), limits, move |_, progress| {
         replay(&settings, progress).unwrap_or_else(|trouble| troubled(&trouble, settings.started))
     })
 }

@@ -22,6 +22,7 @@ use crate::limits::Limits;
 use crate::memory;
 use crate::program::{Built, Recipe};
 use crate::progress::{Phase, Progress};
+use crate::report::ci::OutputFlags;
 use crate::report::names::Names;
 use crate::report::print::Printer;
 use crate::report::tested::{Session, Tested};
@@ -45,7 +46,8 @@ A test is SELVEDGE_TEST(name) { ... } with #include <selvedge.h>; a program
 without one is tested through its main. docs/testing-c.md tells more, and
 docs/coverage.md what exactly a pass says.")]
 pub struct Flags {
-    /// C and C++ files, compiled and linked to one program
+    /// C and C++ files, compiled and linked to one program; or one program
+    /// that was built with what `selvedge cflags` prints
     #[arg(required = true, value_name = "FILE")]
     sources: Vec<PathBuf>,
 
@@ -105,13 +107,16 @@ pub fn watched(started: Instant) -> Limits {
 pub fn run(settings: Settings) -> Exit {
     let name = settings.recipe.name();
     let (json, limits) = (settings.asked.json, watched(settings.started));
-    under_watch(&name, json, limits, move |budget, progress| examine(&settings, budget, progress))
+    under_watch(&name, json, settings.asked.output.clone(), limits, move |budget, progress| {
+        examine(&settings, budget, progress)
+    })
 }
 
 /// Runs the work that makes one entry, and prints that.
 pub fn under_watch(
     name: &str,
     json: bool,
+    output: OutputFlags,
     limits: Limits,
     work: impl FnOnce(&Budget, &Progress) -> Entry + Send + 'static,
 ) -> Exit {
@@ -119,7 +124,8 @@ pub fn under_watch(
     // There is room for one line: directories are left out.
     let short: Vec<&str> = name.split(' ').map(|file| file.rsplit('/').next().unwrap_or(file)).collect();
     progress.begin(1, &short.join(" "));
-    let mut printer = Printer::new(json, 1);
+    progress.quiet(output.quiet);
+    let mut printer = Printer::new(json, output, 1);
     let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Entry>| {
         // The other end is gone only when the process is about to end.
         let _ = results.send(work(budget, progress));

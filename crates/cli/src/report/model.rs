@@ -238,13 +238,6 @@ fn explanation(reason: &Reason) -> Vec<String> {
     }
 }
 
-/// The words of a state that differ from those of the state before.
-fn changes(before: Option<&str>, after: Option<&str>) -> String {
-    let before: Vec<&str> = before.unwrap_or("").split(' ').collect();
-    let after = after.unwrap_or("").split(' ');
-    after.filter(|word| !before.contains(word)).collect::<Vec<_>>().join(" ")
-}
-
 /// The run as a table: a column for each process, and what changed.
 fn table(trace: &Trace, repeats: Option<usize>) -> String {
     let mut actors: Vec<(u32, &str)> = Vec::new();
@@ -259,15 +252,13 @@ fn table(trace: &Trace, repeats: Option<usize>) -> String {
     actors.truncate(COLUMNS_MAX);
     let columns: Vec<String> = actors.iter().map(|(_, name)| clean(name)).collect();
     let mut rows: Vec<(Vec<String>, String)> = Vec::new();
-    let mut before = trace.initial.as_deref();
-    for step in trace.steps.iter().take(ROWS_MAX) {
+    for (number, step) in trace.steps.iter().enumerate().take(ROWS_MAX) {
         let mut cells = vec![String::new(); columns.len()];
         for name in step.actor.split(" + ") {
             let at = actors.iter().position(|(_, other)| *other == name).unwrap_or(columns.len() - 1);
             cells[at] = clean(&step.label);
         }
-        rows.push((cells, clean(&changes(before, step.state.as_deref()))));
-        before = step.state.as_deref();
+        rows.push((cells, clean(&trace.changes(number))));
     }
     let width = |at: usize| {
         let cells = rows.iter().map(|(cells, _)| cells[at].width());

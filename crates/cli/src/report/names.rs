@@ -252,6 +252,15 @@ impl Names {
         }
     }
 
+    /// The line of the user's own code that a finding is shown at.
+    pub fn own_line(&mut self, finding: &Finding) -> Option<Line> {
+        let callers = finding.callers.iter().filter_map(|&caller| finding.frames.get(caller as usize));
+        let frames: Vec<&Place> = finding.place.iter().chain(callers).collect();
+        let own = frames.into_iter().filter(|frame| !frame.module.ends_with(RUNTIME));
+        let mut lines = own.flat_map(|frame| self.lines.lines(frame));
+        lines.find(|line| !is_library(&line.file))
+    }
+
     /// A message with its addresses named, and without the names that only the macro `SELVEDGE_TEST` knows.
     pub fn explain(&mut self, message: &str) -> String {
         let message = &message.replace("selvedge_body_", "");

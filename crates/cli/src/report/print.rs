@@ -6,11 +6,13 @@
 use std::io::{self, Write};
 
 use super::Entry;
+use super::ci::OutputFlags;
 use crate::exit::Exit;
 
 /// Prints the entries of one command.
 pub struct Printer {
     json: bool,
+    output: OutputFlags,
     several: bool,
     documents: Vec<String>,
     exits: Vec<Exit>,
@@ -20,8 +22,8 @@ pub struct Printer {
 
 impl Printer {
     /// A printer for so many files.
-    pub fn new(json: bool, files: usize) -> Self {
-        Printer { json, several: files > 1, documents: Vec::new(), exits: Vec::new(), unwritten: Exit::Pass }
+    pub fn new(json: bool, output: OutputFlags, files: usize) -> Self {
+        Printer { json, output, several: files > 1, documents: Vec::new(), exits: Vec::new(), unwritten: Exit::Pass }
     }
 
     /// How many entries were printed.
@@ -32,9 +34,9 @@ impl Printer {
     /// Prints what came of one file. What is wrong with the input goes to standard error in any case.
     pub fn print(&mut self, entry: Entry) {
         let text = if self.several { format!("{}\n", entry.line) } else { entry.full };
-        if self.json || entry.exit >= Exit::Input {
+        if entry.exit >= Exit::Input || self.json && !(self.output.quiet && entry.exit == Exit::Pass) {
             complain(&text);
-        } else {
+        } else if !self.output.quiet || entry.exit != Exit::Pass {
             self.unwritten = self.unwritten.worst(say(&text));
         }
         self.documents.push(entry.json);
@@ -43,12 +45,16 @@ impl Printer {
 
     /// Prints the document, if one was asked for, and the summary of several files.
     pub fn finish(mut self) -> Exit {
+        for trouble in self.output.write(&self.documents) {
+            complain(&format!("{trouble}\n"));
+            self.unwritten = self.unwritten.worst(Exit::Input);
+        }
         if self.json {
             let documents = self.documents.join(",\n ");
             let document = if self.several { format!("[{documents}]\n") } else { format!("{documents}\n") };
             self.unwritten = self.unwritten.worst(written(io::stdout().lock().write_all(document.as_bytes())));
         }
-        if self.several {
+        if self.several && !self.output.quiet {
             let counts: Vec<String> = [
                 (Exit::Pass, "pass"),
                 (Exit::Violation, "fail"),

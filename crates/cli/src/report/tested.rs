@@ -4,6 +4,7 @@
 //! reads as complete.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use selvedge_driver::{CoverageRecord, Finding, FindingKind, ObjectReport, Search, Settings, TestReport};
 use serde::Serialize;
@@ -266,9 +267,9 @@ pub fn found(finding: &Finding, path: &str, names: &mut Names) -> String {
     text + &format!("\n  replay: selvedge replay {}\n", quoted(path))
 }
 
-/// A path as a shell takes it.
-fn quoted(path: &str) -> String {
-    let plain = path.chars().all(|c| c.is_alphanumeric() || "/._-+,:@%".contains(c));
+/// A path or another word as a shell takes it.
+pub fn quoted(path: &str) -> String {
+    let plain = path.chars().all(|c| c.is_alphanumeric() || "/._-+,:@%=".contains(c));
     let path = clean(path);
     if plain { path } else { format!("'{}'", path.replace('\'', "'\\''")) }
 }
@@ -417,14 +418,26 @@ pub struct Found {
     kind: &'static str,
     message: String,
     path: String,
+    /// The source line to look at, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
 }
 
 impl Found {
     /// The finding in the file of that name.
     pub fn new(finding: &Finding, path: &str, names: &mut Names) -> Self {
         let message = interleaving::explained(finding, names);
-        Found { test: finding.test.clone(), kind: finding.kind.name(), message, path: path.to_owned() }
+        let (file, line) = names.own_line(finding).map(|line| (from_here(&line.file), line.line)).unzip();
+        Found { test: finding.test.clone(), kind: finding.kind.name(), message, path: path.to_owned(), file, line }
     }
+}
+
+/// A path as seen from the current directory, if it leads below it.
+fn from_here(file: &str) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    Path::new(file).strip_prefix(here).map_or_else(|_| file.to_owned(), |path| path.display().to_string())
 }
 
 impl TestDocument {

@@ -7,6 +7,7 @@ mod commands;
 mod counting;
 mod documents;
 mod limits;
+mod manual;
 mod modelling;
 mod objects;
 mod page;

@@ -122,7 +122,11 @@ pub(super) fn work<S: Space>(shared: &Shared<'_, S>, shards: &[Mutex<Shard>], me
     };
     if me == 0 {
         match shared.space.roots(&mut worker.scratch, &mut worker.out) {
-            Ok(()) => worker.sort_out(ROOT),
+            Ok(()) => {
+                worker.sort_out(ROOT);
+                // To begin is no transition.
+                worker.transitions = 0;
+            }
             Err(fault) => shared.note(0, ROOT, Halt::Fault(fault)),
         }
     }
