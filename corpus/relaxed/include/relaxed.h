@@ -16,8 +16,9 @@
         atomic_compare_exchange_strong((place), &expected_, (new));                                                    \
     })
 
-/* Cells that count their changes, so that none ever looks the same twice: the count times VALUES, plus the value or 0. */
-enum { VALUES = 256 };
+/* Cells that count their changes, so that none ever looks the same twice: the count times VALUES, plus the value or 0. The last
+   digit is the value, which makes reports easy to read. */
+enum { VALUES = 10 };
 static inline int cell_value(int seen) { return seen % VALUES; }
 static inline int cell_with(int seen, int value) { return (seen / VALUES + 1) * VALUES + value; }
 static inline bool cell_change(atomic_int *cell, int seen, int value) { return CAS(cell, seen, cell_with(seen, value)); }

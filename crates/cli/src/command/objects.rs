@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use selvedge_driver::ObjectSettings;
 
-use super::quasi::{CausalityFlag, OrderFlag, ReadingFlag};
+use super::quasi::ReadingFlags;
 
 /// The flags as typed.
 #[derive(Args)]
@@ -28,17 +28,8 @@ pub struct ObjectFlags {
     #[arg(long, value_name = "OBJECT")]
     specification: Option<String>,
 
-    /// With --quasi: whether it suffices that a history could go on to be right [default: prefix]
-    #[arg(long, value_name = "READING")]
-    reading: Option<ReadingFlag>,
-
-    /// With --quasi: whether a value may come out before it went in [default: causal]
-    #[arg(long, value_name = "CAUSALITY")]
-    causality: Option<CausalityFlag>,
-
-    /// With --quasi: how far out of order is measured [default: distance]
-    #[arg(long, value_name = "ORDER")]
-    order: Option<OrderFlag>,
+    #[command(flatten)]
+    readings: ReadingFlags,
 
     /// Test every matrix up to N threads with N calls each
     #[arg(long, value_name = "N")]
@@ -86,9 +77,9 @@ impl ObjectFlags {
         options.extend(self.shape.iter().map(|text| format!("shape {text}")));
         options.extend(self.quasi.map(|text| format!("only-quasi {text}")));
         options.extend(self.specification.map(|text| format!("specification {text}")));
-        options.extend(self.reading.map(|flag| named("reading", flag)));
-        options.extend(self.causality.map(|flag| named("causality", flag)));
-        options.extend(self.order.map(|flag| named("order", flag)));
+        options.extend(self.readings.reading.map(|flag| named("reading", flag)));
+        options.extend(self.readings.causality.map(|flag| named("causality", flag)));
+        options.extend(self.readings.order.map(|flag| named("order", flag)));
         let numbers = [("auto", self.auto), ("threads", self.threads), ("ops", self.ops), ("samples", self.samples)];
         options.extend(numbers.iter().filter_map(|(name, number)| Some(format!("{name} {}", (*number)?))));
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path).display().to_string();

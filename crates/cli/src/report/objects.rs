@@ -79,7 +79,7 @@ fn relaxed(report: &ObjectReport, quasi: &QuasiRecord) -> String {
     let (all, plain, bad) = (report.histories, counts.histories_linearizable, counts.histories_buggy);
     let loose = all.saturating_sub(plain + bad);
     let classes = clean(classes);
-    let mut text = match (report.findings.is_empty(), all - plain.min(all)) {
+    let mut text = match (report.complete && report.findings.is_empty(), all - plain.min(all)) {
         (true, 0) => format!("Linearizable, so no factor was needed: all {}", count_of(all, "history", "histories")),
         (true, _) => format!(
             "Not linearizable, but quasi linearizable with {classes}{readings}: of {}, {} are linearizable and {} only with that",

@@ -88,7 +88,8 @@ fn wrong_input_is_an_error() {
 #[test]
 fn the_example_of_the_page() {
     let page = std::fs::read_to_string(root().join("docs/quasi.md")).expect("the page");
-    let lines: Vec<&str> = page.lines().filter(|line| line.starts_with("selvedge test corpus/")).collect();
+    let lines = page.lines().filter(|line| line.starts_with("selvedge test corpus/"));
+    let lines: Vec<&str> = lines.filter(|line| !line.ends_with('\\')).collect();
     assert_eq!(lines.len(), 2, "{lines:?}");
     for (line, code) in lines.iter().zip([0, 1]) {
         let words: Vec<&str> = line.split_whitespace().skip(1).map(|word| word.trim_matches('\'')).collect();

@@ -124,28 +124,9 @@ impl Relaxation {
             return Err(RelaxationError::Object(kind));
         }
         let methods = kind.methods();
-        let (mut of, mut empty) = (vec![None; methods.len()], vec![None; methods.len()]);
-        let mut factors = vec![0];
-        let mut names = vec!["the rest".to_owned()];
-        for class in &self.classes {
-            let number = factors.len() as u16;
-            factors.push(class.factor.ok_or_else(|| RelaxationError::NoFactor(class.name()))?);
-            names.push(class.name());
-            for member in &class.members {
-                let slots = if member.empty { &mut empty } else { &mut of };
-                for i in member.find(kind, methods)? {
-                    if slots[i].replace(number).is_some() {
-                        return Err(RelaxationError::Overlap(methods[i].name.to_owned()));
-                    }
-                }
-            }
-        }
-        let classes = (0..methods.len())
-            .map(|i| {
-                let class = of[i].unwrap_or(0);
-                (methods[i].name, (class, empty[i].unwrap_or(class)))
-            })
-            .collect();
+        let found = self.place(methods.len(), |i| methods[i].name, |member| member.find(kind, methods))?;
+        let Named { factors, names, classes } = found;
+        let classes = methods.iter().map(|method| method.name).zip(classes).collect();
         Ok(Resolved { factors, names, classes, methods })
     }
 }

@@ -187,7 +187,7 @@ const CLOSED: (Reading, Causality, Order) = (Reading::Closed, Causality::Causal,
 #[test]
 fn events_have_the_precedence_that_was_recorded() {
     let mut rng = Rng::for_run(11, 0);
-    for _ in 0..500 {
+    for _ in 0..200 {
         let (of, _) = random(&mut rng);
         let (order, events) = events(&of.history);
         let place = |wanted: &dyn Fn(&Happened) -> bool| events.iter().position(|event| wanted(event)).unwrap();
@@ -206,7 +206,7 @@ fn closed_histories_as_the_definition_has_them() {
     let mut rng = Rng::for_run(5, 0);
     let mut seen = [0; 2];
     let mut tried = 0;
-    while tried < 400 {
+    while tried < 100 {
         let (of, results) = random(&mut rng);
         if of.matrix.len() > 5 {
             continue;
@@ -220,28 +220,40 @@ fn closed_histories_as_the_definition_has_them() {
             seen[usize::from(expected)] += 1;
         }
     }
-    assert!(seen[0] > 100 && seen[1] > 100, "{seen:?}");
+    assert!(seen[0] > 30 && seen[1] > 30, "{seen:?}");
 }
 
 #[test]
 fn a_model_that_is_asked_is_the_built_in_object() {
     let mut rng = Rng::for_run(7, 0);
-    let mut allowed = 0;
-    for _ in 0..300 {
+    let (closed, prefix) = (Reading::Closed, Reading::Prefix);
+    let (distance, strict) = (Order::Distance, Order::Strict);
+    let questions = [
+        ("deq=1", prefix, distance),
+        ("deq=2", prefix, distance),
+        ("deq=2,deq:empty=0", prefix, distance),
+        ("deq=2,deq:empty=0", closed, distance),
+        ("*=1", closed, distance),
+        ("deq=1", closed, strict),
+        ("deq=2", closed, strict),
+    ];
+    let mut seen = [0; 2];
+    let mut tried = 0;
+    while tried < 60 {
         let (of, results) = random(&mut rng);
-        for text in ["deq=1", "deq=2", "*=1", "deq=2,deq:empty=0"] {
-            for reading in [Reading::Prefix, Reading::Closed] {
-                for order in [Order::Distance, Order::Strict] {
-                    let readings = (reading, Causality::Causal, order);
-                    let one = judge(text, Some("queue"), readings, &of, &results);
-                    let other = judge(text, None, readings, &of, &results);
-                    assert_eq!(one, other, "{text} {readings:?} {:?} {:?}", of.matrix, of.history);
-                    allowed += usize::from(one);
-                }
-            }
+        if of.matrix.len() > 5 {
+            continue;
+        }
+        tried += 1;
+        for (text, reading, order) in questions {
+            let readings = (reading, Causality::Causal, order);
+            let one = judge(text, Some("queue"), readings, &of, &results);
+            let other = judge(text, None, readings, &of, &results);
+            assert_eq!(one, other, "{text} {readings:?} {:?} {:?}", of.matrix, of.history);
+            seen[usize::from(one)] += 1;
         }
     }
-    assert!(allowed > 500 && allowed < 4300, "{allowed}");
+    assert!(seen[0] > 50 && seen[1] > 50, "{seen:?}");
 }
 
 #[test]

@@ -20,7 +20,17 @@ pub struct Named {
 impl Relaxation {
     /// Finds the classes of these methods. One that stands there several times is one method.
     pub fn resolve_among(&self, methods: &[&str]) -> Result<Named, RelaxationError> {
-        let (mut of, mut empty) = (vec![None; methods.len()], vec![None; methods.len()]);
+        self.place(methods.len(), |i| methods[i], |member| member.find_among(methods))
+    }
+
+    /// Puts each of so many methods into a class: `name` says what a method is called, `find` which ones are meant.
+    pub(super) fn place<'m>(
+        &self,
+        methods: usize,
+        name: impl Fn(usize) -> &'m str,
+        find: impl Fn(&Member) -> Result<Vec<usize>, RelaxationError>,
+    ) -> Result<Named, RelaxationError> {
+        let (mut of, mut empty) = (vec![None; methods], vec![None; methods]);
         let mut factors = vec![0];
         let mut names = vec!["the rest".to_owned()];
         for class in &self.classes {
@@ -29,15 +39,15 @@ impl Relaxation {
             names.push(class.name());
             for member in &class.members {
                 let slots = if member.empty { &mut empty } else { &mut of };
-                for i in member.find_among(methods)? {
+                for i in find(member)? {
                     if slots[i].replace(number).is_some() {
-                        return Err(RelaxationError::Overlap(methods[i].to_owned()));
+                        return Err(RelaxationError::Overlap(name(i).to_owned()));
                     }
                 }
             }
         }
         let class = |i: usize| (of[i].unwrap_or(0), empty[i].or(of[i]).unwrap_or(0));
-        Ok(Named { factors, names, classes: (0..methods.len()).map(class).collect() })
+        Ok(Named { factors, names, classes: (0..methods).map(class).collect() })
     }
 }
 
