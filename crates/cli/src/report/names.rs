@@ -236,7 +236,6 @@ impl Names {
         site
     }
 
-<<<<<<< HEAD
     /// The line of the user's own code that a finding is shown at.
     pub fn own_line(&mut self, finding: &Finding) -> Option<Line> {
         let callers = finding.callers.iter().filter_map(|&caller| finding.frames.get(caller as usize));
@@ -246,8 +245,6 @@ impl Names {
         lines.find(|line| !is_library(&line.file))
     }
 
-=======
->>>>>>> relaxed
     /// What stands in a line that a site was shown with, and in which function, where its file can still be read.
     pub fn text(&mut self, line: &str) -> Option<String> {
         let Line { file, line: number, function } = self.shown.get(line)?.clone();
@@ -260,18 +257,6 @@ impl Names {
             Some(function) => Some(clean(&format!("{function}: {text}"))),
             None => Some(clean(text)),
         }
-<<<<<<< HEAD
-=======
-    }
-
-    /// The line of the user's own code that a finding is shown at.
-    pub fn own_line(&mut self, finding: &Finding) -> Option<Line> {
-        let callers = finding.callers.iter().filter_map(|&caller| finding.frames.get(caller as usize));
-        let frames: Vec<&Place> = finding.place.iter().chain(callers).collect();
-        let own = frames.into_iter().filter(|frame| !frame.module.ends_with(RUNTIME));
-        let mut lines = own.flat_map(|frame| self.lines.lines(frame));
-        lines.find(|line| !is_library(&line.file))
->>>>>>> relaxed
     }
 
     /// A message with its addresses named, and without the names that only the macro `SELVEDGE_TEST` knows.
