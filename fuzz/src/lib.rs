@@ -10,6 +10,9 @@ use selvedge_history::{Budget, Log};
 #[path = "../../crates/history/src/format/tests/property.rs"]
 mod property;
 
+#[path = "../../crates/lineup/tests/it/observation_property.rs"]
+mod observation_property;
+
 /// Reads the bytes in one format.
 pub fn importer(format: Format, bytes: &[u8]) {
     property::holds(Some(format), bytes);
@@ -73,4 +76,10 @@ fn agree(model: &selvedge_model::language::Model, assertion: usize) {
             assert_eq!(reduced, whole, "reductions change the length of a shortest run");
         }
     }
+}
+
+/// Reads the bytes as an observation file, and writes what was read.
+pub fn observations(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    observation_property::holds(text);
 }

@@ -7,10 +7,12 @@ mod commands;
 mod counting;
 mod documents;
 mod limits;
+mod manual;
 mod modelling;
 mod objects;
 mod page;
 mod quasi;
+mod relaxed;
 mod testing;
 mod usage;
 
