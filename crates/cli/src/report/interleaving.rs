@@ -53,6 +53,9 @@ pub fn draw(finding: &Finding, names: &mut Names) -> String {
     if left_out > 0 {
         text = format!("{INDENT}({} before these left out)\n{text}", counted(left_out, "step"));
     }
+    if is_relaxed(finding) {
+        text += &lines(&rows, names);
+    }
     text
 }
 
@@ -80,6 +83,36 @@ pub fn rows(finding: &Finding, names: &mut Names, rows_max: usize) -> (Vec<Row>,
     (rows, left_out)
 }
 
+/// Whether operations are too far out of order. The reason for that lies in what the threads did to one another: the calls before and after
+/// them are told elsewhere, and what the lines say helps.
+fn is_relaxed(finding: &Finding) -> bool {
+    finding.kind == FindingKind::NotQuasiLinearizable
+}
+
+/// What stands in the lines of the rows, in the order of the files.
+fn lines(rows: &[Row], names: &mut Names) -> String {
+    let number = |place: &str| place.rsplit_once(':').and_then(|(_, number)| number.parse::<u32>().ok());
+    let places: BTreeSet<(String, Option<u32>, String)> = rows
+        .iter()
+        .filter_map(|row| {
+            let (file, _) = row.place.rsplit_once(':')?;
+            Some((file.to_owned(), number(&row.place), row.place.clone()))
+        })
+        .collect();
+    let width = places.iter().map(|(.., place)| place.width()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (.., place) in &places {
+        if let Some(line) = names.text(place) {
+            let room = WIDTH.saturating_sub(INDENT.len() + width + BETWEEN.len());
+            for (number, words) in broken(&line, room).into_iter().enumerate() {
+                let (place, words) = if number == 0 { (place.as_str(), words) } else { ("", format!("  {words}")) };
+                text += &format!("{INDENT}{}{BETWEEN}{words}\n", pad(place, width));
+            }
+        }
+    }
+    if text.is_empty() { text } else { format!("\n{INDENT}What stands there:\n\n{text}") }
+}
+
 /// The rows for the steps that matter, and the other access of a race where that is no step.
 struct Chosen {
     rows: Vec<Row>,
@@ -93,7 +126,8 @@ fn chosen(finding: &Finding, names: &mut Names) -> Chosen {
     let mut rows: Vec<Row> = Vec::new();
     // A call into a library is one row, however many steps it makes there: who made it, where, of which object.
     let mut under_way: Option<(u8, Site, u64)> = None;
-    for (number, step) in (1..).zip(&finding.steps) {
+    let skipped = |step: &StepRecord| is_relaxed(finding) && step.thread == 0;
+    for (number, step) in (1..).zip(&finding.steps).filter(|(_, step)| !skipped(step)) {
         let site = names.site(finding, step.place.as_ref(), &step.callers);
         let is_other = other.as_ref().is_some_and(|row| row.thread == step.thread && row.place == site.line);
         if is_other {
@@ -217,7 +251,10 @@ fn words(step: &StepRecord, site: &Site, names: &mut Names) -> String {
 /// What the run ended with, in the column of the thread that it happened to.
 fn ending(finding: &Finding, names: &mut Names) -> Vec<Row> {
     // The results are in the rows above.
-    if matches!(finding.kind, FindingKind::NotLinearizable | FindingKind::Nondeterministic) {
+    if matches!(
+        finding.kind,
+        FindingKind::NotLinearizable | FindingKind::NotQuasiLinearizable | FindingKind::Nondeterministic
+    ) {
         return Vec::new();
     }
     let stuck = finding.kind == FindingKind::Stuck;

@@ -25,6 +25,10 @@ pub struct Names {
     lines: Lines,
     known: HashMap<u64, Option<String>>,
     sites: HashMap<(u64, Vec<u64>), Site>,
+    /// The lines that sites were shown with.
+    shown: HashMap<String, Line>,
+    /// Source files that were read, line by line.
+    files: HashMap<String, Vec<String>>,
 }
 
 /// Where a step comes from, as a person sees it.
@@ -130,6 +134,8 @@ impl Names {
             lines: Lines::new(),
             known: HashMap::new(),
             sites: HashMap::new(),
+            shown: HashMap::new(),
+            files: HashMap::new(),
         }
     }
 
@@ -209,6 +215,7 @@ impl Names {
             for line in self.lines.lines(frame) {
                 let shown = short(&line);
                 if !is_library(&line.file) {
+                    self.shown.insert(shown.clone(), line.clone());
                     site.line = shown;
                     site.source = Some((line.file, line.line));
                     site.is_own = true;
@@ -236,6 +243,20 @@ impl Names {
         let own = frames.into_iter().filter(|frame| !frame.module.ends_with(RUNTIME));
         let mut lines = own.flat_map(|frame| self.lines.lines(frame));
         lines.find(|line| !is_library(&line.file))
+    }
+
+    /// What stands in a line that a site was shown with, and in which function, where its file can still be read.
+    pub fn text(&mut self, line: &str) -> Option<String> {
+        let Line { file, line: number, function } = self.shown.get(line)?.clone();
+        let read =
+            |file: &String| std::fs::read_to_string(file).unwrap_or_default().lines().map(str::to_owned).collect();
+        let lines = self.files.entry(file.clone()).or_insert_with(|| read(&file));
+        let text = lines.get(number.checked_sub(1)? as usize)?.trim();
+        match function {
+            _ if text.is_empty() => None,
+            Some(function) => Some(clean(&format!("{function}: {text}"))),
+            None => Some(clean(text)),
+        }
     }
 
     /// A message with its addresses named, and without the names that only the macro `SELVEDGE_TEST` knows.

@@ -251,8 +251,13 @@ pub fn sentence(finding: &Finding, names: &mut Names) -> (String, bool) {
             sentence = format!("{sentence} ({at})");
         }
     }
-    let operations =
-        matches!(finding.kind, FindingKind::NotLinearizable | FindingKind::Stuck | FindingKind::Nondeterministic);
+    let operations = matches!(
+        finding.kind,
+        FindingKind::NotLinearizable
+            | FindingKind::NotQuasiLinearizable
+            | FindingKind::Stuck
+            | FindingKind::Nondeterministic
+    );
     (sentence, !stuck && !operations)
 }
 

@@ -13,6 +13,7 @@ mod modelling;
 mod objects;
 mod page;
 mod quasi;
+mod relaxed;
 mod testing;
 mod usage;
 

@@ -194,7 +194,7 @@ impl Watcher {
     }
 
     fn hand_out(&mut self) {
-        while let Some((number, event)) = self.merge.next() {
+        while let Some((number, event)) = self.merge.ready() {
             self.feed(number, event);
         }
     }
