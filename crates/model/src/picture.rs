@@ -97,6 +97,7 @@ pub fn space_to_dot<S: TransitionSystem>(system: &S, states_max: u64) -> Result<
         Err(limit) => return Ok(Err(limit)),
     };
     let mut text = String::from("digraph states {\n  node [shape=box, fontname=monospace];\n");
+    text.push_str("  edge [fontname=monospace];\n");
     for (number, state) in drawn.states.iter().enumerate() {
         let first = if state.initial { ", penwidth=2" } else { "" };
         let last = if state.terminated { ", peripheries=2" } else { "" };
