@@ -11,6 +11,7 @@ use selvedge_explore::Rng;
 use crate::calls::{CallId, Calls};
 use crate::matrix::Matrix;
 use crate::options::Options;
+use crate::quasi::Roles;
 
 /// Where a matrix comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub struct Plan {
     given: std::vec::IntoIter<Matrix>,
     auto: Option<Auto>,
     random: Option<Draw>,
+    /// What matrices that are made up have to be completed with, so that they drain the object.
+    drained: Option<Roles>,
     /// Whether random matrices were asked for, and not only what fits into the time.
     pub samples_wanted: bool,
     /// The calls that are in no matrix of the enumeration, for there would be too many.
@@ -74,8 +77,14 @@ impl Plan {
             left_out: auto.as_ref().map_or(0, |auto: &Auto| calls.len() - auto.calls_max),
             auto,
             random,
+            drained: None,
             samples_wanted: asked,
         }
+    }
+
+    /// From now on matrices that are made up drain the object.
+    pub fn drain(&mut self, roles: Roles) {
+        self.drained = Some(roles);
     }
 
     /// How many matrices the enumeration has. Those that are left out are counted by going through all, if they are few enough.
@@ -160,7 +169,11 @@ impl Plan {
     }
 
     fn framed(&self, columns: Vec<Vec<CallId>>) -> Matrix {
-        Matrix { initial: self.initial.clone(), columns, last: self.last.clone() }
+        let matrix = Matrix { initial: self.initial.clone(), columns, last: self.last.clone() };
+        match &self.drained {
+            Some(roles) => roles.complete(matrix),
+            None => matrix,
+        }
     }
 
     fn allows(&self, matrix: &Matrix) -> bool {

@@ -9,7 +9,7 @@ use selvedge_driver::{
     CoverageRecord, Finding, FindingKind, MatrixRecord, ObjectFinding, ObjectKind, ObjectReport, Settings, StepRecord,
 };
 use selvedge_lineup::{
-    CallId, Criterion, Explained, Language, Linearizable, Matrix, Options, Plan, Results, Stage, Subject, timeline,
+    CallId, Criterion, Explained, Language, Linearizable, Matrix, Plan, Quasi, Results, Stage, Subject, timeline,
 };
 
 use super::body;
@@ -18,6 +18,7 @@ use super::examine::{Examiner, Verdict};
 use super::files::Files;
 use super::matrix::{Bench, Found, Outcome};
 use super::object::{Life, Object};
+use super::relaxed::{self, Relaxing};
 use crate::control::with;
 use crate::memory::reset::Snapshot;
 use crate::{session, sys};
@@ -44,6 +45,7 @@ pub fn blank(name: &str) -> ObjectReport {
         serial_histories: 0,
         histories: 0,
         stuck: 0,
+        quasi: None,
         runs: 0,
         points: 0,
         cpu_seconds: 0.0,
@@ -56,9 +58,12 @@ pub fn blank(name: &str) -> ObjectReport {
     }
 }
 
-/// What histories are held against. Relaxed conditions have their place here.
-fn criterion(_: &Options) -> Box<dyn Criterion> {
-    Box::new(Linearizable)
+/// What histories are held against.
+fn criterion(object: &Object, relaxing: Option<&Relaxing>) -> Box<dyn Criterion> {
+    match relaxing {
+        Some(relaxing) => Box::new(Quasi::new(relaxing.relaxed.clone(), &object.calls)),
+        None => Box::new(Linearizable),
+    }
 }
 
 /// Tests an object.
@@ -73,7 +78,11 @@ pub fn check(object: Object, settings: &Settings) -> ObjectReport {
     let times = Times::new(settings.time_max, ENUMERATION, asked.1);
     let globals = Snapshot::of_globals();
     with(|control| control.lineup.results = Results::new(object.void));
-    let mut criterion = criterion(&object.options);
+    let relaxing = match relaxed::relaxing(&object) {
+        Ok(relaxing) => relaxing,
+        Err(error) => return ObjectReport { error: Some(error), ..blank(&object.name) },
+    };
+    let mut criterion = criterion(&object, relaxing.as_ref());
     let object = Rc::new(object);
     let (settings, globals) = (&settings, &globals);
     let bench = Bench {
@@ -85,10 +94,12 @@ pub fn check(object: Object, settings: &Settings) -> ObjectReport {
         beyond: BEYOND,
         trial: None,
         insists: false,
+        counts: false,
     };
     let mut report = blank(&object.name);
     report.criterion = bench.criterion.name().to_owned();
-    let examiner = Examiner { bench, object: object.clone(), settings, files: Files::default() };
+    report.quasi = relaxing.as_ref().map(|relaxing| relaxing.record(&object));
+    let examiner = Examiner { bench, object: object.clone(), settings, files: Files::default(), relaxing };
     let mut session = Session { examiner, object, report, settings, called: HashSet::new() };
     // What goes to a file is gathered here.
     let alone = options.write_observations.is_some() || settings.replay.is_some();
@@ -111,7 +122,10 @@ struct Session<'a> {
 impl Session<'_> {
     fn run(&mut self, times: Times, jobs: usize) {
         let cpu = sys::cpu();
-        let plan = Plan::new(&self.object.options, &self.object.calls, self.settings.seed);
+        let mut plan = Plan::new(&self.object.options, &self.object.calls, self.settings.seed);
+        if let Some(relaxing) = self.examiner.relaxing.as_ref().filter(|relaxing| relaxing.drains()) {
+            plan.drain(relaxing.roles.clone());
+        }
         self.report.plan = plan.describe();
         self.report.matrices_wanted = plan.must();
         self.report.random_optional = plan.extra();
@@ -134,6 +148,7 @@ impl Session<'_> {
     /// Whether the object can be tested at all.
     fn begin(&mut self) -> Result<(), String> {
         if self.settings.replay.is_none()
+            && self.examiner.bench.criterion.needs_serial()
             && let Err(Outcome::Wrong(why)) = self.examiner.bench.steady(&self.object.options.initial)
         {
             return Err(why);
@@ -150,7 +165,7 @@ impl Session<'_> {
             let Examined { matrix, answer, .. } = examined;
             match answer.verdict {
                 Verdict::Pass(coverage) => covered = Some(weaker(covered, coverage)),
-                Verdict::Fail { kind, smallest } => {
+                Verdict::Fail { kind, smallest, .. } => {
                     self.fail(&matrix, kind, &smallest);
                     if !self.object.options.keep_going {
                         break;
@@ -201,11 +216,14 @@ impl Session<'_> {
         report.serial_histories += numbers.serial_full + numbers.serial_stuck;
         report.histories += numbers.histories;
         report.stuck += numbers.stuck;
+        if let Some(quasi) = &mut report.quasi {
+            relaxed::add(&mut quasi.counts, numbers.tally);
+        }
         report.runs += numbers.serial_runs + numbers.runs;
         report.points += numbers.points;
         let (verdict, kind, smallest, coverage) = match &examined.answer.verdict {
             Verdict::Pass(coverage) => ("pass", None, None, *coverage),
-            Verdict::Fail { kind, smallest } => ("fail", Some(*kind), Some(smallest.clone()), CoverageRecord::Partial),
+            Verdict::Fail { kind, smallest, coverage } => ("fail", Some(*kind), Some(smallest.clone()), *coverage),
             Verdict::Unknown(_) | Verdict::Wrong(_) => ("unknown", None, None, CoverageRecord::Partial),
         };
         let tested = u64::from(verdict != "unknown");
@@ -225,6 +243,7 @@ impl Session<'_> {
                 serial_full: numbers.serial_full,
                 serial_stuck: numbers.serial_stuck,
                 histories: numbers.histories,
+                quasi: report.quasi.as_ref().map(|_| relaxed::counts(numbers.tally)),
                 serial_runs: numbers.serial_runs,
                 runs: numbers.runs,
                 serial_seconds: numbers.serial_seconds,
@@ -253,8 +272,19 @@ impl Session<'_> {
 
     /// What a replay asks for: this matrix as it is, and everything else that was said of the object.
     fn options_of(&self, matrix: &str, in_file: bool) -> Vec<String> {
-        const KEPT: [&str; 5] = ["nondeterministic ", "ignore ", "exclusive ", "races ", "observations "];
-        let kept = if in_file { &KEPT[..] } else { &KEPT[..4] };
+        const KEPT: [&str; 10] = [
+            "nondeterministic ",
+            "ignore ",
+            "exclusive ",
+            "races ",
+            "only-quasi ",
+            "specification ",
+            "reading ",
+            "causality ",
+            "order ",
+            "observations ",
+        ];
+        let kept = if in_file { &KEPT[..] } else { &KEPT[..9] };
         let said = self.settings.object.options.iter();
         let kept = said.filter(|option| kept.iter().any(|kept| option.starts_with(kept))).cloned();
         kept.chain(["initial".to_owned(), "final".to_owned(), format!("matrix {matrix}")]).collect()
@@ -268,10 +298,11 @@ impl Session<'_> {
         let Explained { results, text: explanation, serial } = with(|control| {
             let subject = Subject { matrix, calls, results: &control.lineup.results, threads: &found.threads };
             rows = name_steps(&subject, &found, &mut finding);
-            match (&found.nondeterminism, &found.history) {
-                (Some(two), _) => subject.explain_nondeterminism(two),
-                (None, Some(history)) => subject.explain(&found.observation, history, found.unexplained),
-                (None, None) => Explained::default(),
+            match (&found.nondeterminism, &found.history, &found.refusal) {
+                (Some(two), ..) => subject.explain_nondeterminism(two),
+                (None, Some(history), Some(refusal)) => subject.explain_refusal(history, refusal),
+                (None, Some(history), None) => subject.explain(&found.observation, history, found.unexplained),
+                (None, None, _) => Explained::default(),
             }
         });
         finding.steps.retain(|step| !body::is_turn(step));

@@ -4,6 +4,7 @@
 //! Invariant: what comes out is a function of the matrix, the object and the settings, as long as there is time: what is tried while
 //! a matrix is made smaller is limited in runs, not in seconds. So another process can do it.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use selvedge_driver::{CoverageRecord, ObjectKind, Search, Settings};
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::files::Files;
 use super::matrix::{Bench, Found, Numbers, Outcome};
 use super::object::Object;
+use super::relaxed::Relaxing;
 use crate::sys;
 
 /// A smaller matrix may take so many times the runs that the larger one took to fail, and [`TRIAL`] more.
@@ -37,6 +39,8 @@ pub enum Verdict {
         kind: ObjectKind,
         /// The smallest matrix that shows it, as text.
         smallest: String,
+        /// What was covered of the schedules, when the search went on after it.
+        coverage: CoverageRecord,
     },
     /// A limit was reached.
     Unknown(String),
@@ -63,22 +67,27 @@ pub struct Examiner<'a> {
     pub files: Files,
     /// How to search.
     pub settings: &'a Settings,
+    /// What is allowed, when quasi linearizability is asked for.
+    pub relaxing: Option<Relaxing>,
 }
 
 impl Examiner<'_> {
     /// Both phases of a matrix, and the smallest that fails like it.
     pub fn examine(&mut self, matrix: &Matrix) -> Answer {
         let mut numbers = Numbers::default();
-        let verdict = match self.phases(matrix, &mut numbers) {
+        self.bench.counts = self.object.options.keep_going && self.relaxing.is_some();
+        let outcome = self.phases(matrix, &mut numbers);
+        self.bench.counts = false;
+        let verdict = match outcome {
             Outcome::Pass(coverage) => Verdict::Pass(coverage),
             Outcome::Unknown(why) => Verdict::Unknown(why),
             Outcome::Wrong(why) => Verdict::Wrong(why),
             Outcome::Fail(found) => {
-                let smallest = match self.settings.replay {
-                    Some(_) => matrix.clone(),
-                    None => self.shrink(matrix.clone(), found.kind, numbers.runs),
-                };
-                Verdict::Fail { kind: found.kind, smallest: smallest.to_text(&self.object.calls) }
+                let as_it_is = self.settings.replay.is_some() || self.object.options.as_it_is;
+                let smallest =
+                    if as_it_is { matrix.clone() } else { self.shrink(matrix.clone(), found.kind, numbers.runs) };
+                let smallest = smallest.to_text(&self.object.calls);
+                Verdict::Fail { kind: found.kind, smallest, coverage: found.coverage }
             }
         };
         Answer { verdict, numbers }
@@ -126,7 +135,7 @@ impl Examiner<'_> {
         let in_file = self.files.knows(&matrix);
         'down: while sys::now() < deadline {
             self.bench.trial = Some(TRIALS.saturating_mul(runs).saturating_add(TRIAL));
-            for candidate in smaller(&matrix) {
+            for candidate in self.candidates(&matrix) {
                 if in_file && !self.files.knows(&candidate) {
                     continue;
                 }
@@ -143,9 +152,23 @@ impl Examiner<'_> {
         matrix
     }
 
+    /// Smaller matrices that may stand for this one. Where insertions and removals have to match, also those with two calls less.
+    fn candidates(&self, matrix: &Matrix) -> Vec<Matrix> {
+        let mut all = smaller(matrix);
+        let Some(relaxing) = &self.relaxing else { return all };
+        let mut seen: HashSet<Matrix> = all.iter().cloned().collect();
+        let two: Vec<Matrix> = all.iter().flat_map(smaller).filter(|less| seen.insert(less.clone())).collect();
+        all.extend(two);
+        all.retain(|less| relaxing.keeps(matrix, less));
+        all
+    }
+
     /// The same with the fewest preemptions, when the search was one that does not count them.
     pub fn calm(&mut self, matrix: &Matrix, found: Found) -> Found {
         if found.preemptions.is_some() || found.kind == ObjectKind::Nondeterministic || self.settings.replay.is_some() {
+            return found;
+        }
+        if self.object.options.as_it_is {
             return found;
         }
         let preemptions = self.settings.preemptions.saturating_add(2);
@@ -160,6 +183,7 @@ impl Examiner<'_> {
             beyond: 0,
             trial: Some(CALM),
             insists: false,
+            counts: false,
         };
         let mut numbers = Numbers::default();
         let outcome = match calmer.observe(matrix, &mut numbers) {

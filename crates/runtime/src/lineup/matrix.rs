@@ -7,7 +7,9 @@ use std::rc::Rc;
 
 use selvedge_driver::{CoverageRecord, Finding, FindingKind, ObjectKind, Search, Settings, schedule_from_text};
 use selvedge_explore::{Bounded, Coverage, Dpor, End, Replay, Run, Serial, Stop};
-use selvedge_lineup::{CallId, Criterion, Ending, Matrix, Nondeterminism, Observation, Recorded, Unexplained};
+use selvedge_lineup::{
+    CallId, Criterion, Ending, Matrix, Nondeterminism, Observation, Recorded, Refusal, ResultId, Tally, Unexplained,
+};
 use serde::{Deserialize, Serialize};
 
 use super::body;
@@ -28,10 +30,14 @@ pub struct Found {
     pub history: Option<Recorded>,
     /// Why that is not explained.
     pub unexplained: Option<Unexplained>,
+    /// Why it is refused, where the criterion says more than that.
+    pub refusal: Option<Box<Refusal>>,
     /// The two serial histories that differ.
     pub nondeterminism: Option<Box<Nondeterminism>>,
     /// All serial histories.
     pub observation: Rc<Observation>,
+    /// What was covered of the schedules, when the search went on after it.
+    pub coverage: CoverageRecord,
     /// How many preemptions it takes, when every schedule with fewer was looked at before.
     pub preemptions: Option<u32>,
     /// The threads of the matrix.
@@ -69,6 +75,8 @@ pub struct Numbers {
     pub histories: u64,
     /// Those of them that were stuck.
     pub stuck: u64,
+    /// What the criterion counted.
+    pub tally: Tally,
     /// Runs of phase 1.
     pub serial_runs: u64,
     /// Runs of phase 2.
@@ -99,6 +107,8 @@ pub struct Bench<'a> {
     pub trial: Option<u64>,
     /// Whether to go on when somebody asked to stop: something was found, and is still to be shown.
     pub insists: bool,
+    /// Whether phase 2 goes on after a history that is refused, to count them.
+    pub counts: bool,
 }
 
 /// The runs of a matrix: never registered, so it has no name of its own.
@@ -108,7 +118,7 @@ fn test(object: &Object) -> Test {
 
 impl Bench<'_> {
     /// Sets the runtime up for runs of a matrix.
-    fn arrange(&self, object: &Rc<Object>, matrix: &Matrix, serial: bool) {
+    pub fn arrange(&self, object: &Rc<Object>, matrix: &Matrix, serial: bool) {
         with(|control| {
             control.settings = self.settings.clone();
             // One after the other, nothing races: a specification need not synchronise.
@@ -133,6 +143,9 @@ impl Bench<'_> {
 
     /// Phase 1. The observation, or why there is none.
     pub fn observe(&mut self, matrix: &Matrix, numbers: &mut Numbers) -> Result<Rc<Observation>, Outcome> {
+        if !self.criterion.needs_serial() {
+            return Ok(Rc::new(Observation::new()));
+        }
         let began = sys::cpu();
         let object = self.object.reference.clone().unwrap_or_else(|| self.object.clone());
         let seen = self.serial(&object, matrix, numbers);
@@ -264,12 +277,35 @@ impl Bench<'_> {
             finding,
             history: None,
             unexplained: None,
+            refusal: None,
             nondeterminism: Some(found),
             observation: Rc::new(observation),
+            coverage: CoverageRecord::Partial,
             preemptions: None,
             threads: with(|control| control.lineup.threads.clone()),
             pc: 0,
         }))
+    }
+
+    /// What a sequence of calls does serially: each with its result, the last without one when it blocks.
+    pub fn sequence(
+        &mut self,
+        calls: &[CallId],
+        numbers: &mut Numbers,
+    ) -> Result<Vec<(CallId, Option<ResultId>)>, Outcome> {
+        let object = self.object.reference.clone().unwrap_or_else(|| self.object.clone());
+        let seen = self.serial(&object, &Matrix::new(vec![calls.to_vec()]), numbers)?;
+        let mut histories = seen.histories().into_iter();
+        match (histories.next(), histories.next()) {
+            (Some(history), None) if history.iter().all(|operation| operation.choices.is_empty()) => {
+                Ok(calls.iter().copied().zip(history.into_iter().map(|operation| operation.result)).collect())
+            }
+            _ => Err(Outcome::Wrong(
+                "the specification is nondeterministic, which is not supported with --quasi: one sequence of calls has several \
+                 outcomes"
+                    .into(),
+            )),
+        }
     }
 
     /// Phase 2.
@@ -299,7 +335,9 @@ impl Bench<'_> {
             strategies[0] = Box::new(Bounded::new(self.settings.preemptions).of_operations());
         }
         let (test, observation) = (test(&self.object), observation.clone());
-        Phase2::new(test, self, observation, numbers).run(strategies)
+        let outcome = Phase2::new(test, self, observation, numbers).run(strategies);
+        numbers.tally += self.criterion.take_tally();
+        outcome
     }
 }
 
@@ -377,8 +415,10 @@ pub fn bad_end(control: &Control, failure: Failure, test: &Test, run: u64) -> Fo
         finding: finding::of_failure(control, failure, &test.name, run),
         history: Some(control.lineup.recorded(Ending::Stuck)),
         unexplained: None,
+        refusal: None,
         nondeterminism: None,
         observation: Rc::new(Observation::new()),
+        coverage: CoverageRecord::Partial,
         preemptions: bound(control),
         threads: control.lineup.threads.clone(),
     }

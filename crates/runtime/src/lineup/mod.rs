@@ -12,6 +12,7 @@
 //! | `files` | serial histories of earlier, and for later |
 //! | `examine` | both phases of a matrix, and the smallest that fails like it |
 //! | `crew` | which process looks at which matrix |
+//! | `relaxed` | what quasi linearizability was asked for |
 //! | `check` | matrix after matrix, and the report |
 //!
 //! Invariant: results leave a run as small numbers, because everything that the code under test allocated is gone after it.
@@ -26,6 +27,7 @@ mod matrix;
 mod object;
 mod phase2;
 mod recorder;
+mod relaxed;
 
 pub use abi::{check_registered, registered};
 pub use recorder::Lineup;

@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use selvedge_driver::{CoverageRecord, FindingKind, ObjectKind};
-use selvedge_explore::{Coverage, Dpor, End, Stop, Strategy};
-use selvedge_lineup::{Case, Ending, Judgement, Observation, PANICKED, Recorded, Unexplained};
+use selvedge_explore::{Coverage, Dpor, End, Replay, Serial, Stop, Strategy};
+use selvedge_lineup::{Case, Criterion, Ending, Judgement, Matrix, Observation, PANICKED, Recorded, Unexplained};
 
 use super::matrix::{Bench, Found, Numbers, Outcome, bad_end, bound, finish, uncontrolled};
 use crate::control::{Control, Failure, Left, with};
@@ -23,16 +23,27 @@ pub struct Phase2<'a, 'b> {
     /// The histories that were judged.
     seen: HashSet<Box<[u8]>>,
     numbers: &'a mut Numbers,
+    /// The first violation, when the search goes on after it.
+    first: Option<Box<Found>>,
 }
 
 impl<'a, 'b> Phase2<'a, 'b> {
     /// A search that has seen nothing yet.
     pub fn new(test: Test, bench: &'a mut Bench<'b>, observation: Rc<Observation>, numbers: &'a mut Numbers) -> Self {
-        Phase2 { test, bench, observation, seen: HashSet::new(), numbers }
+        Phase2 { test, bench, observation, seen: HashSet::new(), numbers, first: None }
     }
 
     /// One strategy after the other.
     pub fn run(mut self, strategies: Vec<Box<dyn Strategy>>) -> Outcome {
+        let outcome = self.through(strategies);
+        match (self.first, outcome) {
+            (Some(found), Outcome::Pass(coverage)) => Outcome::Fail(Box::new(Found { coverage, ..*found })),
+            (Some(found), _) => Outcome::Fail(found),
+            (None, outcome) => outcome,
+        }
+    }
+
+    fn through(&mut self, strategies: Vec<Box<dyn Strategy>>) -> Outcome {
         let mut reached = None;
         for (number, strategy) in strategies.into_iter().enumerate() {
             with(|control| {
@@ -117,21 +128,77 @@ impl<'a, 'b> Phase2<'a, 'b> {
         self.numbers.histories += 1;
         self.numbers.stuck += u64::from(ending == Ending::Stuck);
         let history = with(|control| control.lineup.recorded(ending));
-        let object = self.bench.object.clone();
-        let judgement = with(|control| {
-            self.bench.criterion.judge(&Case {
-                matrix: &control.lineup.matrix,
-                calls: &object.calls,
-                results: &control.lineup.results,
-                observation: &self.observation,
-                history: &history,
-            })
-        });
-        match judgement {
+        let matrix = with(|control| control.lineup.matrix.clone());
+        self.case(&matrix, &history, |criterion, case| criterion.count(case));
+        match self.judge(&matrix, &history)? {
             Judgement::Allowed => Ok(()),
-            Judgement::Undecided => Err(Outcome::Unknown("a history could not be decided".into())),
-            Judgement::Refused(unexplained) => Err(self.refuse(history, unexplained, end)),
+            Judgement::Undecided | Judgement::Ask(_) => Err(Outcome::Unknown("a history could not be decided".into())),
+            Judgement::Wrong(why) => Err(Outcome::Wrong(why)),
+            Judgement::Refused(unexplained) => {
+                if self.first.is_some() {
+                    return Ok(());
+                }
+                match self.refuse(history, unexplained, end) {
+                    Outcome::Fail(found) if self.bench.counts => {
+                        self.first = Some(found);
+                        Ok(())
+                    }
+                    outcome => Err(outcome),
+                }
+            }
         }
+    }
+
+    /// Puts a history to the criterion.
+    fn case<T>(
+        &mut self,
+        matrix: &Matrix,
+        history: &Recorded,
+        ask: impl FnOnce(&mut dyn Criterion, &Case<'_>) -> T,
+    ) -> T {
+        let object = self.bench.object.clone();
+        with(|control| {
+            let (calls, results, observation) = (&object.calls, &control.lineup.results, &*self.observation);
+            ask(self.bench.criterion, &Case { matrix, calls, results, observation, history })
+        })
+    }
+
+    /// Judges a history. What the criterion wants to know besides is found out by serial runs; the run that it is about is made
+    /// again after them.
+    fn judge(&mut self, matrix: &Matrix, history: &Recorded) -> Result<Judgement, Outcome> {
+        let mut judgement = self.case(matrix, history, |criterion, case| criterion.judge(case));
+        if !matches!(judgement, Judgement::Ask(_)) {
+            return Ok(judgement);
+        }
+        let (strategy, retries, settings, schedule) = with(|control| {
+            let strategy = std::mem::replace(&mut control.strategy, Box::new(Serial::new()));
+            let retries = std::mem::take(&mut control.retries);
+            (strategy, retries, control.settings.clone(), control.trace.schedule())
+        });
+        while let Judgement::Ask(asked) = judgement {
+            for calls in asked {
+                if self.bench.out_of_time() {
+                    return Err(self.bench.cut_short("phase 2"));
+                }
+                let run = self.bench.sequence(&calls, self.numbers)?;
+                let told = self.case(matrix, history, |criterion, case| criterion.tell(case, run));
+                told.map_err(Outcome::Wrong)?;
+            }
+            judgement = self.case(matrix, history, |criterion, case| criterion.judge(case));
+        }
+        self.bench.arrange(&self.bench.object.clone(), matrix, false);
+        with(|control| {
+            control.settings = settings;
+            control.strategy = Box::new(Replay::new(schedule));
+        });
+        if with(|control| control.strategy.start()).is_continue() {
+            session::run_once(&self.test, self.bench.globals);
+        }
+        with(|control| {
+            control.strategy = strategy;
+            control.retries = retries;
+        });
+        Ok(judgement)
     }
 
     /// A run without an end in which somebody who could go did not is no behaviour of the object under a fair scheduler.
@@ -154,15 +221,21 @@ impl<'a, 'b> Phase2<'a, 'b> {
         })
     }
 
-    fn refuse(&self, history: Recorded, unexplained: Unexplained, end: End) -> Outcome {
+    fn refuse(&mut self, history: Recorded, unexplained: Unexplained, end: End) -> Outcome {
+        let refusal = self.bench.criterion.take_refusal().map(Box::new);
+        let relaxed = refusal.as_ref().filter(|refusal| !refusal.exact);
         let (kind, found) = match unexplained {
             Unexplained::Stuck { .. } => (ObjectKind::Stuck, FindingKind::Stuck),
             Unexplained::Full if self.panics(&history) => (ObjectKind::Panic, FindingKind::NotLinearizable),
+            Unexplained::Full if relaxed.is_some() => {
+                (ObjectKind::NotQuasiLinearizable, FindingKind::NotQuasiLinearizable)
+            }
             Unexplained::Full => (ObjectKind::NotLinearizable, FindingKind::NotLinearizable),
         };
         let run = self.numbers.runs;
         let (finding, pc) = with(|control| {
             let message = match (unexplained, end) {
+                (Unexplained::Full, _) if relaxed.is_some() => relaxed.map_or(String::new(), |refusal| refusal.words()),
                 (Unexplained::Full, _) => "no serial order of the operations has these results".to_owned(),
                 (_, End::Truncated) => format!(
                     "an operation did not return within {} steps, and no serial order explains that",
@@ -179,8 +252,10 @@ impl<'a, 'b> Phase2<'a, 'b> {
             finding,
             history: Some(history),
             unexplained: Some(unexplained),
+            refusal,
             nondeterminism: None,
             observation: self.observation.clone(),
+            coverage: CoverageRecord::Partial,
             preemptions,
             threads,
             pc,

@@ -10,6 +10,7 @@ mod known;
 mod livelock;
 mod memory;
 mod objects;
+mod relaxed;
 mod replay;
 mod retries;
 mod rust;
