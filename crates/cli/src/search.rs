@@ -66,6 +66,10 @@ pub struct SearchFlags {
     #[arg(long)]
     json: bool,
 
+    /// Write the report as a page for a browser here
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
     #[command(flatten)]
     output: OutputFlags,
 }
@@ -115,6 +119,8 @@ pub struct Asked {
     pub findings: PathBuf,
     /// Whether a document is printed.
     pub json: bool,
+    /// Where the page is written.
+    pub html: Option<PathBuf>,
     /// What else is written.
     pub output: OutputFlags,
 }
@@ -152,6 +158,7 @@ impl SearchFlags {
             jobs,
             ..Settings::default()
         };
-        Asked { search, jobs, time_max: self.time_max, findings: self.findings, json: self.json, output: self.output }
+        let (findings, json, html, output) = (self.findings, self.json, self.html, self.output);
+        Asked { search, jobs, time_max: self.time_max, findings, json, html, output }
     }
 }

@@ -87,9 +87,20 @@ impl Plan {
         self.drained = Some(roles);
     }
 
+    /// How many matrices the enumeration has. Those that are left out are counted by going through all, if they are few enough.
+    fn enumerated(&self, auto: &Auto) -> u64 {
+        const COUNTED: u64 = 100_000;
+        if self.calls.exclusive.is_empty() || auto.total() > COUNTED {
+            return auto.total();
+        }
+        let mut auto = auto.clone();
+        let all = std::iter::from_fn(|| auto.next_columns());
+        all.filter(|columns| self.allows(&self.framed(columns.clone()))).count() as u64
+    }
+
     /// How many matrices are left, of those that must be tested.
     pub fn must(&self) -> u64 {
-        let auto = self.auto.as_ref().map_or(0, Auto::total);
+        let auto = self.auto.as_ref().map_or(0, |auto| self.enumerated(auto));
         let random = self.random.as_ref().filter(|_| self.samples_wanted).map_or(0, |random| random.left);
         self.given.len() as u64 + auto.saturating_add(random)
     }
@@ -120,7 +131,7 @@ impl Plan {
                 0 => String::new(),
                 _ => format!(" over the first {} calls", auto.calls_max),
             };
-            parts.push(format!("all {0} up to {1}x{1}{over}", auto.total(), auto.size_max));
+            parts.push(format!("all {0} up to {1}x{1}{over}", self.enumerated(auto), auto.size_max));
         }
         if let Some(random) = &self.random {
             let (threads, ops, seed) = (random.threads, random.ops, random.seed);

@@ -31,28 +31,80 @@ pub fn trace_to_dot(trace: &Trace) -> String {
     text
 }
 
+/// Every state and step of a small system, in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drawn {
+    /// The states, by number.
+    pub states: Vec<DrawnState>,
+    /// The steps, from each state in turn.
+    pub steps: Vec<DrawnStep>,
+}
+
+/// A state that is drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DrawnState {
+    /// What it is called: what the system says of it, or its number.
+    pub name: String,
+    /// Whether the system may begin there.
+    pub initial: bool,
+    /// Whether the system has terminated there.
+    pub terminated: bool,
+}
+
+/// A step that is drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DrawnStep {
+    /// The number of the state before.
+    pub from: u32,
+    /// The number of the state after.
+    pub to: u32,
+    /// What it is called.
+    pub label: String,
+    /// Whether nobody outside sees it.
+    pub hidden: bool,
+}
+
 /// Every state and step of a system, if there are at most `states_max` states.
-pub fn space_to_dot<S: TransitionSystem>(system: &S, states_max: u64) -> Result<Result<String, Limit>, Trouble> {
+pub fn draw_space<S: TransitionSystem>(system: &S, states_max: u64) -> Result<Result<Drawn, Limit>, Trouble> {
     let settings = Settings { states_max: Some(states_max), ..Settings::default() };
     let graph = match Graph::build(system, &settings, settings.watch())? {
         Ok(graph) if graph.states.len() as u64 <= states_max => graph,
         Ok(_) => return Ok(Err(Limit::States)),
         Err((limit, _)) => return Ok(Err(limit)),
     };
-    let mut text = String::from("digraph states {\n  node [shape=box, fontname=monospace];\n");
+    let mut drawn = Drawn::default();
     for (number, packed) in graph.states.iter().enumerate() {
         let state = system.unpack(packed);
         let name = system.describe(&state).unwrap_or_else(|| number.to_string());
-        let first = if graph.initial.contains(&(number as u32)) { ", penwidth=2" } else { "" };
-        let last = if system.terminated(&state) { ", peripheries=2" } else { "" };
-        let _ = writeln!(text, "  s{number} [label=\"{}\"{first}{last}];", dot_escape(&name));
+        let (initial, terminated) = (graph.initial.contains(&(number as u32)), system.terminated(&state));
+        drawn.states.push(DrawnState { name, initial, terminated });
     }
-    for (number, steps) in graph.steps.iter().enumerate() {
-        for (action, to) in steps {
-            let label = dot_escape(&system.label_name(action.label));
-            let style = if action.label == Label::TAU { ", style=dashed" } else { "" };
-            let _ = writeln!(text, "  s{number} -> s{to} [label=\"{label}\"{style}];");
-        }
+    for (from, steps) in (0..).zip(&graph.steps) {
+        drawn.steps.extend(steps.iter().map(|(action, to)| DrawnStep {
+            from,
+            to: *to,
+            label: system.label_name(action.label),
+            hidden: action.label == Label::TAU,
+        }));
+    }
+    Ok(Ok(drawn))
+}
+
+/// Every state and step of a system for Graphviz, if there are at most `states_max` states.
+pub fn space_to_dot<S: TransitionSystem>(system: &S, states_max: u64) -> Result<Result<String, Limit>, Trouble> {
+    let drawn = match draw_space(system, states_max)? {
+        Ok(drawn) => drawn,
+        Err(limit) => return Ok(Err(limit)),
+    };
+    let mut text = String::from("digraph states {\n  node [shape=box, fontname=monospace];\n");
+    for (number, state) in drawn.states.iter().enumerate() {
+        let first = if state.initial { ", penwidth=2" } else { "" };
+        let last = if state.terminated { ", peripheries=2" } else { "" };
+        let _ = writeln!(text, "  s{number} [label=\"{}\"{first}{last}];", dot_escape(&state.name));
+    }
+    for DrawnStep { from, to, label, hidden } in &drawn.steps {
+        let (label, style) = (dot_escape(label), if *hidden { ", style=dashed" } else { "" });
+        let _ = writeln!(text, "  s{from} -> s{to} [label=\"{label}\"{style}];");
     }
     text.push_str("}\n");
     Ok(Ok(text))

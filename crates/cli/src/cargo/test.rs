@@ -25,7 +25,7 @@ use crate::findings::CargoBuild;
 use crate::guard::end_group;
 use crate::library::{self, Places};
 use crate::program::Scratch;
-use crate::report::print::{Printer, complain};
+use crate::report::print::{Printer, complain, keep_page};
 use crate::report::tested::Session;
 use crate::search::SearchFlags;
 
@@ -214,13 +214,14 @@ pub fn run(flags: Flags, harness: Vec<OsString>, started: Instant) -> Result<Exi
         seconds: started.elapsed().as_secs_f64(),
         exit: Some(exit),
     };
-    let mut entry = session.entry();
+    let mut entry = session.entry_with(asked.html.is_some());
     if seen.tests.is_empty() {
         entry.full = "selvedge: no test called selvedge::explore or selvedge::object\n".to_owned();
     }
+    let unwritten = keep_page(asked.html.as_deref(), &mut entry);
     let mut printer = Printer::new(asked.json, asked.output, 1);
     printer.print(entry);
-    Ok(printer.finish())
+    Ok(printer.finish().worst(unwritten))
 }
 
 /// Builds the tests of a finding again, as they were built then; the runtime that they are to run with.

@@ -38,7 +38,7 @@ use crate::trouble::{self, Trouble};
 #[derive(Subcommand)]
 pub enum Flags {
     /// Run tests of C and C++ code under every schedule
-    Test(test::Flags),
+    Test(Box<test::Flags>),
     /// Run the schedule of a finding again
     Replay(replay::Flags),
     /// Decide whether recorded histories are linearizable

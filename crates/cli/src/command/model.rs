@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use selvedge_history::{Budget, Limit};
 use selvedge_model::language::Model;
-use selvedge_model::{space_to_dot, trace_to_dot, trace_to_svg};
+use selvedge_model::{Drawn, draw_space, space_to_dot, trace_to_dot, trace_to_svg};
 
 use crate::exit::Exit;
 use crate::limits::{LimitFlags, Limits};
@@ -18,7 +18,7 @@ use crate::progress::{Phase, Progress};
 use crate::report::Entry;
 use crate::report::ci::OutputFlags;
 use crate::report::model::{Checked, Outcome, Page};
-use crate::report::print::{Printer, complain};
+use crate::report::print::{Printer, complain, keep_page};
 use crate::source;
 use crate::trouble::Trouble;
 use crate::watch::{self, Ended};
@@ -28,6 +28,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Larger state spaces cannot be read.
 const STATES_DRAWN: u64 = 500;
+const STATES_IN_PAGE: u64 = 150;
 
 /// The flags as typed.
 #[derive(Args)]
@@ -51,6 +52,10 @@ pub struct Flags {
     /// Write a graph here: the counterexample, or all states if there are few
     #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
+
+    /// Write the report as a page for a browser here
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 
     /// Say more about the search: rates, sizes, depth
     #[arg(long)]
@@ -76,6 +81,7 @@ pub struct Settings {
     json: bool,
     output: OutputFlags,
     dot: Option<PathBuf>,
+    html: Option<PathBuf>,
     stats: bool,
     states_max: Option<u64>,
     jobs: usize,
@@ -91,6 +97,7 @@ impl Flags {
             json: self.json,
             output: self.output,
             dot: self.dot,
+            html: self.html,
             stats: self.stats,
             states_max: self.states_max,
             jobs: usize::from(self.jobs),
@@ -102,8 +109,9 @@ impl Flags {
 /// Checks the model and reports.
 pub fn run(settings: Settings) -> Exit {
     let file = settings.file.clone();
-    let limits = settings.limits.clone();
+    let (limits, html) = (settings.limits.clone(), settings.html.clone());
     let progress = Arc::new(Progress::new(1));
+    let mut unwritten = Exit::Pass;
     let mut printer = Printer::new(settings.json, settings.output.clone(), 1);
     progress.quiet(settings.output.quiet);
     let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Entry>| {
@@ -111,7 +119,10 @@ pub fn run(settings: Settings) -> Exit {
         // The other end is gone only when the process is about to end.
         let _ = results.send(examine(&settings, budget, progress));
     };
-    let ended = watch::run(&limits, &progress, worker, |entry| printer.print(entry));
+    let ended = watch::run(&limits, &progress, worker, |mut entry: Entry| {
+        unwritten = keep_page(html.as_deref(), &mut entry);
+        printer.print(entry);
+    });
     if printer.printed() == 0 {
         let name = source::name(&file);
         match ended {
@@ -120,7 +131,7 @@ pub fn run(settings: Settings) -> Exit {
             Ended::Panicked => printer.print(crate::report::bug(&name)),
         }
     }
-    printer.finish()
+    printer.finish().worst(unwritten)
 }
 
 /// Reads, compiles, checks, reports.
@@ -165,7 +176,13 @@ fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Entry {
         page.dot = draw(path, &model, &page.checked);
     }
     page.seconds = begun.elapsed().as_secs_f64();
-    page.entry()
+    let mut entry = page.entry();
+    if settings.html.is_some() {
+        let space = |checked: &Checked| draw_space(&model.subject(checked.number - 1), STATES_IN_PAGE).ok()?.ok();
+        let spaces: Vec<Option<Drawn>> = page.checked.iter().map(space).collect();
+        entry.html = Some(page.html(&entry.full, &spaces));
+    }
+    entry
 }
 
 fn read(path: &Path) -> std::io::Result<String> {

@@ -135,6 +135,8 @@ pub struct History<'a> {
     pub begun: Instant,
     /// The limits it runs under.
     pub limits: &'a Limits,
+    /// Whether a page is wanted.
+    pub page: bool,
 }
 
 impl QuasiSettings {
@@ -161,6 +163,7 @@ impl QuasiSettings {
         };
         let decided = Decided { history, relaxed: &relaxed, answer: &answer };
         let mut entry = decided.entry();
+        entry.html = history.page.then(|| decided.html(&entry.full));
         if certified {
             entry.certificate = certificate(history, &relaxed, answer);
         }

@@ -24,7 +24,7 @@ use crate::program::{Built, Recipe};
 use crate::progress::{Phase, Progress};
 use crate::report::ci::OutputFlags;
 use crate::report::names::Names;
-use crate::report::print::Printer;
+use crate::report::print::{Printer, keep_page};
 use crate::report::tested::{Session, Tested};
 use crate::report::text::clean;
 use crate::report::{self, Entry, json};
@@ -107,16 +107,15 @@ pub fn watched(started: Instant) -> Limits {
 pub fn run(settings: Settings) -> Exit {
     let name = settings.recipe.name();
     let (json, limits) = (settings.asked.json, watched(settings.started));
-    under_watch(&name, json, settings.asked.output.clone(), limits, move |budget, progress| {
-        examine(&settings, budget, progress)
-    })
+    let written = (settings.asked.output.clone(), settings.asked.html.clone());
+    under_watch(&name, json, written, limits, move |budget, progress| examine(&settings, budget, progress))
 }
 
-/// Runs the work that makes one entry, and prints that.
+/// Runs the work that makes one entry, prints that, and writes its page where one was asked for.
 pub fn under_watch(
     name: &str,
     json: bool,
-    output: OutputFlags,
+    (output, html): (OutputFlags, Option<PathBuf>),
     limits: Limits,
     work: impl FnOnce(&Budget, &Progress) -> Entry + Send + 'static,
 ) -> Exit {
@@ -130,12 +129,17 @@ pub fn under_watch(
         // The other end is gone only when the process is about to end.
         let _ = results.send(work(budget, progress));
     };
-    match watch::run(&limits, &progress, worker, |entry| printer.print(entry)) {
+    let mut unwritten = Exit::Pass;
+    let print = |mut entry: Entry| {
+        unwritten = keep_page(html.as_deref(), &mut entry);
+        printer.print(entry);
+    };
+    match watch::run(&limits, &progress, worker, print) {
         Ended::Cut(limit) if printer.printed() == 0 => printer.print(report::cut(name, limit, &limits, &progress)),
         Ended::Panicked => printer.print(report::bug(name)),
         Ended::Done | Ended::Cut(_) => {}
     }
-    printer.finish()
+    printer.finish().worst(unwritten)
 }
 
 fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Entry {
@@ -179,7 +183,7 @@ fn explore(settings: &Settings, budget: &Budget, progress: &Progress) -> Result<
         seconds: settings.started.elapsed().as_secs_f64(),
         exit: None,
     };
-    Ok(session.entry())
+    Ok(session.entry_with(settings.asked.html.is_some()))
 }
 
 /// Runs the tests, as many at a time as there may be workers.

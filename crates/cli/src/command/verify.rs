@@ -135,6 +135,11 @@ fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Entry {
     match verified {
         Verdict::Unknown(limit) => unread(Unread::Limit(limit)),
         Verdict::Pass(()) => entry(settings, format, &log, &certificate, None, begun),
+        // It claims nothing that could be looked at.
+        Verdict::Fail(refusal @ Refusal::Relaxation { .. }) => {
+            let trouble = Trouble::new(&source::name(&settings.certificate), refusal.to_string());
+            unread(Unread::Trouble(trouble))
+        }
         Verdict::Fail(refusal) => entry(settings, format, &log, &certificate, Some(&refusal), begun),
     }
 }

@@ -57,7 +57,8 @@ impl Checked {
         }
     }
 
-    fn exit(&self) -> Exit {
+    /// What it means for the exit code.
+    pub fn exit(&self) -> Exit {
         match &self.outcome {
             Outcome::Answer(answer, _) => match answer.verdict {
                 Verdict::Pass => Exit::Pass,
@@ -162,11 +163,11 @@ fn verdict_name(exit: Exit) -> Option<&'static str> {
     }
 }
 
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn headline(answer: &Answer, limit: Option<&str>, checked: &Checked) -> String {
+pub(super) fn headline(answer: &Answer, limit: Option<&str>, checked: &Checked) -> String {
     let steps = answer.trace.as_ref().map_or(0, |trace| trace.steps.len() as u64);
     let switches = answer.trace.as_ref().map_or(0, |trace| trace.switches() as u64);
     let after = format!("after {}, {}", counted(steps, "step"), counted(switches, "context switch"));
@@ -189,7 +190,7 @@ fn headline(answer: &Answer, limit: Option<&str>, checked: &Checked) -> String {
     }
 }
 
-fn numbers(seen: &Statistics, more: bool) -> String {
+pub(super) fn numbers(seen: &Statistics, more: bool) -> String {
     let seconds = seen.elapsed.as_secs_f64();
     let mut text = format!(
         "{}, {}, {seconds:.2} s, {}",
@@ -210,7 +211,7 @@ fn numbers(seen: &Statistics, more: bool) -> String {
 }
 
 /// What is wrong at the end, in sentences.
-fn explanation(reason: &Reason) -> Vec<String> {
+pub(super) fn explanation(reason: &Reason) -> Vec<String> {
     let list = |labels: &[String]| match labels {
         [] => "nothing".to_owned(),
         labels => labels.join(", "),

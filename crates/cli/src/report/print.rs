@@ -4,10 +4,13 @@
 //! went away (a closed pipe) is no error: the exit code still tells.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use super::Entry;
 use super::ci::OutputFlags;
 use crate::exit::Exit;
+use crate::source;
+use crate::trouble::Trouble;
 
 /// Prints the entries of one command.
 pub struct Printer {
@@ -81,6 +84,28 @@ pub fn say(text: &str) -> Exit {
 /// Prints to standard error, in colours where it is a terminal. Nobody is left to tell when that fails.
 pub fn complain(text: &str) {
     let _ = anstream::AutoStream::auto(io::stderr()).write_all(text.as_bytes());
+}
+
+/// Writes what was asked for besides the report, if there is something to write.
+pub fn keep(path: &Path, what: &str, bytes: Option<Vec<u8>>) -> Exit {
+    let name = source::name(path);
+    let Some(bytes) = bytes else {
+        complain(&format!("warning: {name}: no {what} was written, since there is no verdict\n"));
+        return Exit::Pass;
+    };
+    match std::fs::write(path, bytes) {
+        Ok(()) => Exit::Pass,
+        Err(error) => {
+            let trouble = Trouble::new(&name, format!("cannot write the {what}: {error}"));
+            complain(&format!("{trouble}\n"));
+            Exit::Input
+        }
+    }
+}
+
+/// Writes the page of an entry, if one was asked for.
+pub fn keep_page(path: Option<&Path>, entry: &mut Entry) -> Exit {
+    path.map_or(Exit::Pass, |path| keep(path, "page", entry.html.take().map(String::into_bytes)))
 }
 
 /// Whether it was written. Whoever closed a pipe did not want more.

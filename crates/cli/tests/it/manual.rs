@@ -212,6 +212,33 @@ fn the_page_on_continuous_integration_works() {
     execute("ci.md");
 }
 
+/// What an example ends with, and a word that its report has.
+#[test]
+fn the_examples_are_as_they_say() {
+    let findings = scratch("example-findings");
+    let findings = findings.to_str().unwrap();
+    for (args, code, words) in [
+        (vec!["test", "examples/c/treiber.c"], 1, "use-after-free"),
+        (vec!["test", "examples/cpp/ticket.cc"], 1, "assertion"),
+        (vec!["test", "examples/cpp/ring.cc"], 1, "not-linearizable"),
+        (vec!["test", "examples/cpp/ring_fixed.cc", "--auto", "2"], 0, "all 48 up to 2x2"),
+        (vec!["model", "examples/models/tickets.csp"], 1, "refuted"),
+        (vec!["model", "examples/models/tickets_atomic.csp"], 0, "proved"),
+    ] {
+        let more = if args[0] == "test" { vec!["--findings", findings] } else { vec![] };
+        let run = selvedge(&[args.clone(), more].concat()).expect(code);
+        assert!(run.stdout.contains(words), "{args:?}: {}", run.stdout);
+    }
+    let project = root().join("examples/rust").canonicalize().unwrap();
+    for (test, words) in [("oneshot", "lost-wakeup"), ("oneshot_fixed", "exhaustive"), ("stack", "use-after-free")] {
+        let command = format!("cargo selvedge test --findings {findings} --test {test}");
+        match printed(&command, &project) {
+            Ok(report) => assert!(report.contains(words), "{test}: {report}"),
+            Err(lacks) => return println!("the examples in Rust are skipped: {}", lacks.trim()),
+        }
+    }
+}
+
 #[test]
 fn every_page_is_in_the_manual() {
     let summary = std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();

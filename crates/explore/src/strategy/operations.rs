@@ -35,6 +35,10 @@ impl Operations {
     /// Those of `set` that may go on; `current` could go on without a preemption.
     pub(crate) fn filter(&mut self, at: &ChoicePoint<'_>, set: u64, current: Option<Thread>) -> u64 {
         self.wake(at);
+        // Who is held back is let go when others have had their turns: that is about their order, too.
+        if at.pending.iter().any(|pending| pending.readiness == Readiness::Held) {
+            self.asleep.clear();
+        }
         if let Some(current) = current
             && in_one_piece(at, current)
         {

@@ -21,7 +21,8 @@ fn as_strict(one: &Outcome, other: &Outcome) -> bool {
 fn step(rng: &mut Rng) -> Vec<Op> {
     let addr = Addr::Var(rng.below(2) as usize);
     let (register, small) = (rng.below(2) as usize, Val::C(rng.below(3) as i64));
-    match rng.below(8) {
+    match rng.below(9) {
+        8 => vec![Op::Yield, Op::Load(register, addr)],
         0 | 1 => vec![Op::Load(register, addr)],
         2 => vec![Op::Store(addr, small)],
         3 => vec![Op::Add(register, addr, Val::C(1))],
@@ -54,7 +55,7 @@ fn program(rng: &mut Rng) -> Program {
 #[test]
 fn nothing_that_is_stricter_is_left_out() {
     let (mut all_runs, mut reduced_runs, mut programs) = (0, 0, 0);
-    for number in 0..1_500 {
+    for number in 0..1_000 {
         let program = program(&mut Rng::for_run(11, number));
         let bound = (number % 4) as u32;
         let all = see(&program, &mut Bounded::new(bound), 30_000);
@@ -76,5 +77,5 @@ fn nothing_that_is_stricter_is_left_out() {
         reduced_runs += reduced.runs;
     }
     println!("{programs} programs: {all_runs} runs, {reduced_runs} without what is left out");
-    assert!(programs > 1_000 && reduced_runs * 2 < all_runs, "{programs} {reduced_runs} {all_runs}");
+    assert!(programs > 600 && reduced_runs * 2 < all_runs, "{programs} {reduced_runs} {all_runs}");
 }

@@ -90,7 +90,7 @@ impl<E> Merge<E> {
     }
 
     /// The next event that is in order for certain, or that no room is left for.
-    pub fn next(&mut self) -> Option<E> {
+    pub fn ready(&mut self) -> Option<E> {
         let Reverse(first) = self.held.peek()?;
         let settled = self
             .writers
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     fn drain(merge: &mut Merge<u32>) -> Vec<u32> {
-        std::iter::from_fn(|| merge.next()).collect()
+        std::iter::from_fn(|| merge.ready()).collect()
     }
 
     #[test]

@@ -18,12 +18,12 @@ use super::program::{Closure, Ex, ExId, Node, NodeId, Parts, Program, Seen, Sour
 /// What was found out about a model whose threads are alike.
 pub(crate) struct Alike {
     threads: usize,
-    /// For each node that a thread comes to: which values of its environment are the thread's number.
-    roles: HashMap<NodeId, Roles>,
+    /// For each node that a thread comes to: which values of its environment are the thread's number. Nothing for others.
+    roles: Vec<Roles>,
     /// Arrays with a row for each thread: where they begin, and how long a row is.
     rows: Vec<(usize, usize)>,
-    /// Nodes whose steps are silent and touch nothing but the thread's own rows.
-    private: HashMap<NodeId, bool>,
+    /// For each node: whether its steps are silent and touch nothing but the thread's own rows.
+    private: Vec<Option<bool>>,
 }
 
 type Roles = Box<[bool]>;
@@ -52,15 +52,16 @@ pub(crate) fn alike(program: &Program, body: &Closure, args: &[i32], threads: u3
     if look.cells.iter().any(owned) {
         return None;
     }
-    let Look { roles, rows, .. } = look;
-    let mut alike = Alike { threads: threads as usize, roles, rows, private: HashMap::new() };
+    let Look { roles: found, rows, .. } = look;
     // Whoever is inside `atomic` goes first: others' steps then do not commute with its own.
-    let atomic = |node: &NodeId| matches!(program.node(*node), Node::AtomicRun);
-    let nodes: Vec<NodeId> =
-        if alike.roles.keys().any(atomic) { Vec::new() } else { alike.roles.keys().copied().collect() };
-    for node in nodes {
-        let private = alike.is_private(program, node, 0);
-        alike.private.insert(node, private);
+    let atomic = found.keys().any(|&node| matches!(program.node(node), Node::AtomicRun));
+    let mut roles = vec![Roles::default(); program.nodes.len()];
+    let mut nodes: Vec<NodeId> = found.keys().copied().collect();
+    nodes.sort_unstable_by_key(|node| node.0);
+    found.into_iter().for_each(|(node, found)| roles[node.0 as usize] = found);
+    let mut alike = Alike { threads: threads as usize, roles, rows, private: vec![None; program.nodes.len()] };
+    for node in nodes.into_iter().filter(|_| !atomic) {
+        alike.note_private(program, node, 0);
     }
     Some(alike)
 }

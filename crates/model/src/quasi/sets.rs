@@ -445,8 +445,9 @@ fn without_patience<S: Clone>(spec: &Spec<S>) -> Spec<S> {
 }
 
 fn spec_bytes<S>(spec: &Spec<S>) -> u64 {
-    let entries = (spec.owed.len() + spec.ahead.len()) * size_of::<Entry>();
-    let threads = spec.threads.len() * size_of::<Phase>();
+    let entries = [&spec.owed, &spec.ahead].into_iter().filter(|entries| entries.spilled());
+    let entries = entries.map(|entries| entries.len() * size_of::<Entry>()).sum::<usize>();
+    let threads = if spec.threads.spilled() { spec.threads.len() * size_of::<Phase>() } else { 0 };
     // The object's own heap is not known; a queue of some values is assumed.
-    (size_of::<Spec<S>>() + entries + threads + spec.late.len() + 32) as u64
+    (size_of::<Spec<S>>() + entries + threads + 32) as u64
 }

@@ -7,6 +7,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use smallvec::SmallVec;
+
 use crate::object::{Criterion, Guard, Measure, Operation, SequentialObject, Traffic, Value};
 use crate::store::Set;
 
@@ -19,6 +21,11 @@ pub(crate) struct Entry {
     /// operations not shown before it may still be done before it.
     pub(crate) left: u8,
 }
+
+/// Entries, mostly few.
+pub(crate) type Entries = SmallVec<[Entry; 2]>;
+/// A number for each class.
+pub(crate) type Late = SmallVec<[u8; 8]>;
 
 /// What a thread is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -34,12 +41,12 @@ pub(crate) enum Phase {
 pub(crate) struct Spec<T> {
     pub(crate) object: T,
     /// By distance in ascending order; strict in the order in which u did them.
-    pub(crate) owed: Vec<Entry>,
+    pub(crate) owed: Entries,
     /// By distance in ascending order; strict in the order in which w showed them.
-    pub(crate) ahead: Vec<Entry>,
+    pub(crate) ahead: Entries,
     /// Strict: for each class, how often the first one due was overtaken.
-    pub(crate) late: Vec<u8>,
-    pub(crate) threads: Vec<Phase>,
+    pub(crate) late: Late,
+    pub(crate) threads: SmallVec<[Phase; 3]>,
 }
 
 /// A method with its argument.
@@ -113,15 +120,15 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
 
     pub(crate) fn initial(&self, threads: u32) -> Spec<T::State> {
         let late = match self.criterion.measure {
-            Measure::Strict => vec![0; self.criterion.relaxation.classes()],
-            Measure::Distance => Vec::new(),
+            Measure::Strict => Late::from_elem(0, self.criterion.relaxation.classes()),
+            Measure::Distance => Late::new(),
         };
         Spec {
             object: self.object.initial(),
-            owed: Vec::new(),
-            ahead: Vec::new(),
+            owed: Entries::new(),
+            ahead: Entries::new(),
             late,
-            threads: vec![Phase::Idle; threads as usize],
+            threads: SmallVec::from_elem(Phase::Idle, threads as usize),
         }
     }
 
@@ -394,7 +401,7 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
     }
 
     /// The entries ahead after u did an operation; none when one of them can no longer be settled in time.
-    fn after(&self, ahead: &[Entry], class: u8, operation: Operation) -> Vec<Vec<Entry>> {
+    fn after(&self, ahead: &[Entry], class: u8, operation: Operation) -> Vec<Entries> {
         let matching = |(_, entry): &(usize, &Entry)| entry.class == class && entry.operation == operation;
         match self.criterion.measure {
             Measure::Distance => {
@@ -414,8 +421,8 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
 
     /// As `settles`, by any operations.
     fn settles_somehow(&self, object: &T::State, ahead: &[Entry]) -> bool {
-        let mut seen: Set<(T::State, Vec<Entry>)> = Set::default();
-        let mut stack = vec![(object.clone(), ahead.to_vec())];
+        let mut seen: Set<(T::State, Entries)> = Set::default();
+        let mut stack = vec![(object.clone(), Entries::from_slice(ahead))];
         while let Some((object, ahead)) = stack.pop() {
             if ahead.is_empty() {
                 return true;
@@ -460,13 +467,13 @@ enum Account {
 
 /// The obligations after an advance.
 struct Open {
-    owed: Vec<Entry>,
-    ahead: Vec<Entry>,
-    late: Vec<u8>,
+    owed: Entries,
+    ahead: Entries,
+    late: Late,
 }
 
 /// The entries without the one settled, every other of the class one step older; `None` when one has run out.
-fn aged(entries: &[Entry], class: u8, settled: Option<usize>) -> Option<Vec<Entry>> {
+fn aged(entries: &[Entry], class: u8, settled: Option<usize>) -> Option<Entries> {
     let rest = entries.iter().enumerate().filter(|(place, _)| Some(*place) != settled);
     rest.map(|(_, entry)| {
         let left = if entry.class == class { entry.left - 1 } else { entry.left };
@@ -476,7 +483,7 @@ fn aged(entries: &[Entry], class: u8, settled: Option<usize>) -> Option<Vec<Entr
 }
 
 /// Strict: the entries ahead after u did one of them, or something not shown yet. Those shown before it have been waiting for it.
-fn overtaken(ahead: &[Entry], class: u8, settled: Option<usize>) -> Option<Vec<Entry>> {
+fn overtaken(ahead: &[Entry], class: u8, settled: Option<usize>) -> Option<Entries> {
     let rest = ahead.iter().enumerate().filter(|(place, _)| Some(*place) != settled);
     rest.map(|(place, entry)| {
         let waits = entry.class == class && settled.is_none_or(|settled| place < settled);
@@ -504,7 +511,7 @@ fn by_distance<T>(spec: &Spec<T>, step: &Advance, shown: Operation, account: &Ac
         owed.sort_unstable();
         ahead.sort_unstable();
     }
-    Some(Open { owed, ahead, late: Vec::new() })
+    Some(Open { owed, ahead, late: Late::new() })
 }
 
 fn strictly<T>(spec: &Spec<T>, step: &Advance, shown: Operation, account: &Account) -> Option<Open> {

@@ -229,7 +229,7 @@ fn loose_queues_read_as_any_collection() {
             let events = walk_model(&queue, &mut random);
             compare(&events, asked, 3, &mut tally);
         }
-        assert!(tally.pass > 100 && tally.fail > 100, "{order:?}: {tally:?} is too one-sided");
+        assert!(tally.pass > 100 && tally.fail > 60, "{order:?}: {tally:?} is too one-sided");
     }
 }
 
@@ -246,7 +246,7 @@ fn segmented_queues_and_stacks() {
         let order = if random.below(3) == 0 { Order::Lifo } else { Order::Fifo };
         compare(&walk_model(&stack, &mut random), Asked::random(&mut random, order), 3, &mut tally);
     }
-    assert!(tally.pass > 100 && tally.fail > 100, "{tally:?} is too one-sided");
+    assert!(tally.pass > 100 && tally.fail > 60, "{tally:?} is too one-sided");
 }
 
 /// The events of a text model, by their names: `enq_inv.t.x`, `deq_res.t.r` and so on, whatever the methods are called.

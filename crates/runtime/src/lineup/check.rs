@@ -5,7 +5,9 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use selvedge_driver::{CoverageRecord, Finding, MatrixRecord, ObjectFinding, ObjectKind, ObjectReport, Settings};
+use selvedge_driver::{
+    CoverageRecord, Finding, FindingKind, MatrixRecord, ObjectFinding, ObjectKind, ObjectReport, Settings, StepRecord,
+};
 use selvedge_lineup::{
     CallId, Criterion, Explained, Language, Linearizable, Matrix, Plan, Quasi, Results, Stage, Subject, timeline,
 };
@@ -304,6 +306,7 @@ impl Session<'_> {
             }
         });
         finding.steps.retain(|step| !body::is_turn(step));
+        trim(&mut finding, found.unexplained.is_some());
         let language = match self.object.life {
             Life::C { .. } => Language::C,
             Life::Rust { .. } => Language::Rust,
@@ -323,6 +326,26 @@ impl Session<'_> {
             finding,
         }
     }
+}
+
+/// Leaves out how the object was made and, when every operation returned, how it was destroyed: neither is what is wrong. The threads are
+/// still created, so that it is clear which is which.
+fn trim(finding: &mut Finding, by_operations: bool) {
+    let of_operations = |step: &StepRecord| step.what.starts_with("call ") || step.what.starts_with("return ");
+    if !by_operations {
+        return;
+    }
+    if finding.kind == FindingKind::NotLinearizable
+        && let Some(last) = finding.steps.iter().rposition(of_operations)
+    {
+        finding.steps.truncate(last + 1);
+    }
+    let first = finding.steps.iter().position(of_operations).unwrap_or(0);
+    let mut at = 0;
+    finding.steps.retain(|step| {
+        at += 1;
+        at > first || step.what.starts_with("create")
+    });
 }
 
 /// Says in the steps of a run which operation was called and what it returned; the same as rows of a table.

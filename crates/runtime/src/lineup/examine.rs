@@ -20,7 +20,7 @@ use crate::sys;
 /// A smaller matrix may take so many times the runs that the larger one took to fail, and [`TRIAL`] more.
 const TRIALS: u64 = 3;
 /// What a smaller matrix may take at least.
-const TRIAL: u64 = 3_000;
+const TRIAL: u64 = 1_000;
 /// How long the search for a smaller matrix may go on, in seconds. Only where there is no limit on the time for everything does
 /// this ever matter.
 const SHRINKING: f64 = 120.0;

@@ -57,9 +57,11 @@ impl<'a, 'b> Phase2<'a, 'b> {
                 (None, 0) => self.bench.settings.runs_max,
                 (None, _) => from.max(self.bench.beyond),
             };
-            let coverage = match self.search(from, runs_max) {
-                Ok(coverage) => coverage,
-                Err(outcome) => return outcome,
+            let coverage = match (self.search(from, runs_max), reached) {
+                (Ok(coverage), _) => coverage,
+                // All runs of the bound repeated themselves: what the next search lost its way in does not take that back.
+                (Err(Outcome::Wrong(_)), Some(_)) => None,
+                (Err(outcome), _) => return outcome,
             };
             reached = match (coverage, reached) {
                 (Some(coverage), _) => Some(coverage),

@@ -229,6 +229,16 @@ fn objects_with_threads_of_their_own() {
     assert!(busy.limit.as_ref().is_some_and(|why| why.contains("threads of its own")), "{:?}", busy.limit);
 }
 
+/// A loop that tries again after it has waited is not one that waits for ever, however the schedules are searched.
+#[test]
+fn loops_around_loops() {
+    let retry = program("retry.c", "loops");
+    for search in [Search::Dfs, Search::Bounded, Search::Dpor, Search::Portfolio] {
+        let matrix = "test fail() | fail(), fail()";
+        passes(&check_with(&retry, "once", Settings { preemptions: 3, ..settings(search) }, &[matrix]));
+    }
+}
+
 /// Who looks at which matrix changes nothing.
 #[test]
 fn the_report_does_not_depend_on_jobs() {
@@ -256,7 +266,8 @@ fn the_report_does_not_depend_on_jobs() {
     }
 }
 
-/// Correct objects built on locks: whatever matrices are drawn, nothing is found. `SELVEDGE_OBJECTS=1000` draws so many of each.
+/// Correct objects built on locks: whatever matrices are drawn, nothing is found. `SELVEDGE_OBJECTS=1200` draws
+/// so many of each, and 10,000 together.
 #[test]
 fn no_false_alarm_on_objects_with_locks() {
     let locks = program("locks.c", "no_false");
@@ -277,8 +288,8 @@ fn no_false_alarm_on_objects_with_locks() {
         "countdown",
         "readers",
     ] {
-        for (number, (threads, ops)) in [(2, 2), (2, 3), (3, 2)].into_iter().enumerate() {
-            let share = samples.div_ceil(3);
+        for (number, (threads, ops)) in [(2, 2), (2, 3), (3, 2), (2, 4)].into_iter().enumerate() {
+            let share = samples.div_ceil(4);
             let options = [
                 format!("threads {threads}"),
                 format!("ops {ops}"),

@@ -6,7 +6,7 @@ use std::hash::BuildHasher;
 use foldhash::fast::FixedState;
 
 use super::super::eval::Words;
-use super::super::program::{Closure, Ex, ExId, Node, NodeId, Parts, Program, Seen, St};
+use super::super::program::{Ex, ExId, Node, NodeId, Parts, Program, Seen, St};
 use super::Alike;
 
 /// How far the text is followed for the first step of a process.
@@ -60,7 +60,7 @@ impl Alike {
             }
             // Termination within a sequence is a silent step.
             let ends = at > begin && matches!(program.node(node), Node::Skip);
-            if ends || self.private.get(&node).is_some_and(|&private| private) {
+            if ends || self.private[node.0 as usize] == Some(true) {
                 threads.push(thread as u32);
             }
         }
@@ -85,19 +85,30 @@ impl Alike {
     fn rename(&self, program: &Program, words: &mut Words, at: usize, thread: i32) {
         let mut places: Vec<usize> = Vec::new();
         walk(program, words, at, &mut |node, env| {
-            let roles = self.roles.get(&node).map_or(&[][..], |roles| roles);
+            let roles = &self.roles[node.0 as usize];
             places.extend((0..roles.len()).filter(|&slot| roles[slot]).map(|slot| env + slot));
         });
         places.into_iter().for_each(|place| words[place] = thread);
     }
 
-    /// Whether all first steps of a node are silent and touch nothing but the thread's own rows.
-    pub(super) fn is_private(&self, program: &Program, node: NodeId, depth: u32) -> bool {
-        if depth > FAR {
-            return false;
+    /// Finds out whether all first steps of a node are silent and touch nothing but the thread's own rows. Each node is looked at once; what
+    /// refers to itself, or is too far away, is not.
+    pub(super) fn note_private(&mut self, program: &Program, node: NodeId, depth: u32) -> bool {
+        let at = node.0 as usize;
+        if let Some(known) = self.private[at] {
+            return known;
         }
+        self.private[at] = Some(false);
+        let private = depth < FAR && self.begins_alone(program, node) && {
+            firsts(program, node).iter().all(|&first| self.note_private(program, first, depth + 1))
+        };
+        self.private[at] = Some(private);
+        private
+    }
+
+    /// Whether a node itself does nothing but silent steps on its own rows; what it goes on with before a step is not looked at.
+    fn begins_alone(&self, program: &Program, node: NodeId) -> bool {
         let own = |id: ExId| self.is_own(program, id);
-        let first = |closure: &Closure| self.is_private(program, closure.node, depth + 1);
         let ranges = |parts: &Parts| match parts {
             Parts::Each(_) => true,
             Parts::Indexed(indices, ..) => indices.iter().flatten().all(|&(low, high)| own(low) && own(high)),
@@ -106,21 +117,13 @@ impl Alike {
             Node::Event { seen: Seen::Tau, block, .. } => {
                 block.is_none_or(|block| self.touches_own(program, &program.blocks[block as usize]))
             }
-            Node::If(condition, ..) | Node::IfBlocking(condition, _) => own(*condition),
+            Node::If(condition, ..)
+            | Node::IfBlocking(condition, _)
+            | Node::IfAtomic(condition, ..)
+            | Node::Guard(condition, _) => own(*condition),
             Node::Case(cases, _) => cases.iter().all(|&(condition, _)| own(condition)),
-            Node::IfAtomic(condition, then, otherwise) => own(*condition) && first(then) && first(otherwise),
-            Node::Guard(condition, next) => own(*condition) && first(next),
-            Node::Internal(parts) => ranges(parts),
-            Node::General(parts) => {
-                ranges(parts)
-                    && match parts {
-                        Parts::Each(list) => list.iter().all(first),
-                        Parts::Indexed(_, closure, _) => first(closure),
-                    }
-            }
-            Node::Call { def, args, .. } => {
-                args.iter().all(|&arg| own(arg)) && first(&program.defs[*def as usize].body)
-            }
+            Node::Internal(parts) | Node::General(parts) => ranges(parts),
+            Node::Call { args, .. } => args.iter().all(|&arg| own(arg)),
             _ => false,
         }
     }
@@ -155,6 +158,18 @@ impl Alike {
             St::While(condition, body, _) => own(*condition) && self.touches_own(program, body),
             St::Set { .. } | St::Change { .. } => false,
         })
+    }
+}
+
+/// The nodes whose first steps are those of a node.
+fn firsts(program: &Program, node: NodeId) -> Vec<NodeId> {
+    match program.node(node) {
+        Node::IfAtomic(_, then, otherwise) => vec![then.node, otherwise.node],
+        Node::Guard(_, next) => vec![next.node],
+        Node::General(Parts::Each(list)) => list.iter().map(|closure| closure.node).collect(),
+        Node::General(Parts::Indexed(_, closure, _)) => vec![closure.node],
+        Node::Call { def, .. } => vec![program.defs[*def as usize].body.node],
+        _ => Vec::new(),
     }
 }
 
