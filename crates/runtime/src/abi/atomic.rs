@@ -47,31 +47,12 @@ fn arrive(mut access: Access, order: c_int, failure: Option<Failure>) -> Atomic 
     });
     if waited {
         access.waits = true;
-        expect_change();
+        with(Control::expect_change);
     }
     point::arrive(access, wants, pc);
     let write = access.kind != Kind::Read;
     arena::check(access.object as usize, access.size as usize, write && access.condition == Condition::Always, pc);
     Atomic { access, pc, order, waited }
-}
-
-/// The thread went round a loop without effect: it goes on when something that it read has changed.
-#[cold]
-fn expect_change() {
-    with(|control| {
-        control.spinning |= 1 << control.current;
-        let fiber = control.fiber();
-        fiber.woken = fiber.spin.sees_change();
-    });
-}
-
-/// The thread goes on: what it waited for belongs to its step.
-#[cold]
-fn saw_change(control: &mut Control) {
-    control.spinning &= !(1 << control.current);
-    let awaited = std::mem::take(&mut control.fiber().spin.awaited);
-    awaited.iter().for_each(|&access| control.trace.access(access));
-    control.fiber().spin.awaited = awaited;
 }
 
 impl Atomic {
@@ -98,7 +79,7 @@ impl Atomic {
         }
         control.trace.access(access);
         if waited {
-            saw_change(control);
+            control.saw_change(None);
         }
         point::finish(control, None, false, Some(new));
         noted(control, &access);
@@ -140,19 +121,7 @@ fn noted(control: &mut Control, access: &Access) {
     }
     control.fiber().effect();
     if control.spinning != 0 {
-        wake(control, access);
-    }
-}
-
-/// Wakes the threads that wait for a change of these bytes.
-#[cold]
-fn wake(control: &mut Control, access: &Access) {
-    let mut rest = control.spinning;
-    while rest != 0 {
-        let thread = rest.trailing_zeros() as usize;
-        rest &= rest - 1;
-        let fiber = &mut control.fibers[thread];
-        fiber.woken |= fiber.spin.awaited.iter().any(|awaited| awaited.overlaps(access));
+        control.tell_loops(access);
     }
 }
 

@@ -1,5 +1,6 @@
-//! Time and chance. Time is virtual: it passes when somebody looks or sleeps, by an amount that depends on nothing else. Random
-//! numbers come from a generator of each thread's own.
+//! Time and chance. Time is virtual: it passes when somebody looks or sleeps, by an amount that depends on nothing else but how often
+//! the thread has looked without doing anything else: one that waits for a moment gets there soon. Random numbers come from a
+//! generator of each thread's own.
 
 use std::ffi::{c_int, c_void};
 
@@ -20,14 +21,16 @@ crate::entries! {
     time => time_at;
 }
 
-/// A look at the clock costs so many nanoseconds.
+/// A look at the clock costs so many nanoseconds, the next twice as many, up to a tenth of a second.
 const LOOK: u64 = 100;
+const DOUBLED_MAX: u32 = 20;
 
 /// Lets time pass, as a step; the time after it. A sleep offers to give up its turn.
 fn pass(nanoseconds: u64, yields: bool, pc: u64) -> u64 {
     let access = Access::new(objects::clock(), 1, Kind::Update);
     point::arrive(access, Wants::Nothing, pc);
     with(|control| {
+        let nanoseconds = if yields { nanoseconds } else { nanoseconds << control.fiber().spin.looks().min(DOUBLED_MAX) };
         control.time = control.time.saturating_add(nanoseconds);
         control.trace.access(access);
         let yields = yields && control.fiber().spin.gives_way();
