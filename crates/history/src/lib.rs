@@ -15,6 +15,7 @@ pub mod format;
 pub mod generate;
 mod history;
 mod log;
+pub mod monitor;
 pub mod object;
 pub mod quasi;
 mod spec;

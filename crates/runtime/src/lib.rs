@@ -19,7 +19,7 @@
 //! | `freeze` | threads of the process that are part of no test |
 //! | `session`, `finding`, `watchdog` | run after run, what they found, and what never ends |
 //! | `debug` | stops where a replay fails |
-//! | `share`, `exchange` | one search in several processes, and what all of them see |
+//! | `share`, `worker`, `exchange` | one search in several processes, and what all of them see |
 //!
 //! Invariant: nothing here knows how a strategy decides, and no strategy knows what a fiber is.
 
@@ -49,3 +49,4 @@ mod spin;
 mod switch;
 mod sys;
 mod watchdog;
+mod worker;

@@ -3,11 +3,15 @@
 //! Invariant: a command runs on settings alone; nothing below looks at flags or at the environment again.
 
 mod check;
+mod completions;
 mod convert;
 mod counted;
+mod doctor;
+mod flags;
 mod formula;
 mod generate;
 mod model;
+mod monitor;
 pub mod objects;
 mod quasi;
 mod replay;
@@ -34,11 +38,13 @@ use crate::trouble::{self, Trouble};
 #[derive(Subcommand)]
 pub enum Flags {
     /// Run tests of C and C++ code under every schedule
-    Test(test::Flags),
+    Test(Box<test::Flags>),
     /// Run the schedule of a finding again
     Replay(replay::Flags),
     /// Decide whether recorded histories are linearizable
     Check(check::Flags),
+    /// Watch events as they are written, and report violations as they happen
+    Monitor(monitor::Flags),
     /// Check the assertions of a model written in CSP#
     Model(model::Flags),
     /// Check a certificate against its history, with code of its own
@@ -49,6 +55,16 @@ pub enum Flags {
     Generate(generate::Flags),
     /// Derive the counting formula of a kernel
     Formula(formula::Flags),
+    /// Say what this machine has and lacks, and how to get it
+    Doctor(doctor::Flags),
+    /// Print the flags for those who compile and link tests by themselves
+    Cflags(flags::CompilerFlags),
+    /// Print the header that tests include
+    Header(flags::HeaderFlags),
+    /// Print completions for a shell
+    Completions(completions::Flags),
+    /// Write manual pages
+    Man(completions::ManFlags),
 }
 
 /// The commands as resolved.
@@ -57,10 +73,16 @@ pub enum Settings {
     Replay(replay::Settings),
     Check(check::Settings),
     Model(model::Settings),
+    Monitor(monitor::Settings),
     Verify(verify::Settings),
     Convert(convert::Settings),
     Generate(generate::Settings),
     Formula(formula::Settings),
+    Doctor(doctor::Flags),
+    Cflags(flags::CompilerFlags),
+    Header(flags::HeaderFlags),
+    Completions(completions::Flags),
+    Man(completions::ManFlags),
 }
 
 impl Flags {
@@ -70,11 +92,17 @@ impl Flags {
             Flags::Test(flags) => Settings::Test(flags.resolve(started)),
             Flags::Replay(flags) => Settings::Replay(flags.resolve(started)),
             Flags::Check(flags) => Settings::Check(flags.resolve(started)?),
+            Flags::Monitor(flags) => Settings::Monitor(flags.resolve()?),
             Flags::Model(flags) => Settings::Model(flags.resolve(started)),
             Flags::Verify(flags) => Settings::Verify(flags.resolve(started)?),
             Flags::Convert(flags) => Settings::Convert(flags.resolve(started)),
             Flags::Generate(flags) => Settings::Generate(flags.resolve()?),
             Flags::Formula(flags) => Settings::Formula(flags.resolve()),
+            Flags::Doctor(flags) => Settings::Doctor(flags),
+            Flags::Cflags(flags) => Settings::Cflags(flags),
+            Flags::Header(flags) => Settings::Header(flags),
+            Flags::Completions(flags) => Settings::Completions(flags),
+            Flags::Man(flags) => Settings::Man(flags),
         })
     }
 }
@@ -85,11 +113,17 @@ pub fn run(settings: Settings) -> Exit {
         Settings::Test(settings) => test::run(settings),
         Settings::Replay(settings) => replay::run(settings),
         Settings::Check(settings) => check::run(settings),
+        Settings::Monitor(settings) => monitor::run(settings),
         Settings::Model(settings) => model::run(settings),
         Settings::Verify(settings) => verify::run(settings),
         Settings::Convert(settings) => convert::run(settings),
         Settings::Generate(settings) => generate::run(&settings),
         Settings::Formula(settings) => formula::run(&settings),
+        Settings::Doctor(flags) => doctor::run(&flags),
+        Settings::Cflags(flags) => flags::compiler(&flags),
+        Settings::Header(flags) => flags::header(&flags),
+        Settings::Completions(flags) => completions::print(&flags),
+        Settings::Man(flags) => completions::man(&flags),
     }
 }
 

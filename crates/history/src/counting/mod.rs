@@ -11,7 +11,6 @@
 //! | [`Representation`], [`Counting`] | counters by label and interval; algorithm 1 | 6.1, 6.2 |
 //! | [`logic`] | formulas about counters, and those of the built-in objects | 6.1, 7 |
 //! | [`kernel`] | formulas derived from a grammar of serial executions, and their decision | 8 |
-//! | [`online`] | exact rules that take one event at a time, for monitors | |
 //! | [`approximate`] | a recorded history against the formulas of its object | |
 //!
 //! Invariant: a violation reported is one that linearizability has too, pending operations and repeated values included.
@@ -20,7 +19,6 @@ mod approximate;
 pub mod kernel;
 mod label;
 pub mod logic;
-pub mod online;
 mod order;
 mod parts;
 mod representation;

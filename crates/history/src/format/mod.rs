@@ -25,7 +25,7 @@ mod source;
 mod word;
 
 pub use error::{ReadError, Reason};
-pub use jsonl::write_jsonl;
+pub use jsonl::{Event as LineEvent, read_line, write_jsonl};
 pub use recognise::recognise;
 pub use source::LINE_MAX;
 

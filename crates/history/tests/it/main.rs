@@ -14,6 +14,7 @@ mod brute;
 mod cases;
 mod counting;
 mod models;
+mod monitor;
 mod notation;
 mod quasi;
 mod random;

@@ -12,7 +12,7 @@ use serde::de::{self, Deserializer, Visitor};
 use super::error::operation;
 use super::lines::{Fault, LineReader};
 use super::source::Line;
-use super::{Format, Reason};
+use super::{Format, ReadError, Reason};
 use crate::{Call, End, Log, LogError, LogRecorder, Outcome, Symbol, Value};
 
 mod plain;
@@ -35,10 +35,11 @@ impl LineReader for Reader {
     const FORMAT: Format = Format::Jsonl;
 
     fn line(&mut self, line: &Line<'_>) -> Result<(), Fault> {
+        // The order of the lines counts here; times are for those who merge several writers.
         let event = match plain::parse(line.text) {
-            Some(event) => event,
+            Some((event, _)) => event,
             None if line.text.trim_ascii().is_empty() => return Ok(()),
-            None => general(line)?,
+            None => general(line)?.0,
         };
         if self.end.is_some() {
             return Err(Reason::AfterEnd.into());
@@ -74,12 +75,52 @@ impl LineReader for Reader {
 }
 
 /// What a line says.
-#[derive(Debug, PartialEq, Eq)]
-enum Event<'a> {
-    Call { thread: Value, method: Cow<'a, str>, object: Cow<'a, str>, key: Value, argument: Value },
-    Outcome { thread: Value, outcome: Outcome },
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// A thread calls.
+    Call {
+        /// Which thread.
+        thread: Value,
+        /// The method.
+        method: Cow<'a, str>,
+        /// Which object, empty where there is one.
+        object: Cow<'a, str>,
+        /// Which key, nil where there is none.
+        key: Value,
+        /// The argument.
+        argument: Value,
+    },
+    /// A thread's operation ends.
+    Outcome {
+        /// Which thread.
+        thread: Value,
+        /// How.
+        outcome: Outcome,
+    },
+    /// Nothing follows.
     End(End),
-    Header { object: Option<String>, initial: Option<Value> },
+    /// What the history is about.
+    Header {
+        /// The name of the object.
+        object: Option<String>,
+        /// What it starts with.
+        initial: Option<Value>,
+    },
+}
+
+/// Reads one line by itself: the event and its time, or nothing for a blank line. For those who read as it is written.
+pub fn read_line(text: &str) -> Result<Option<(Event<'_>, Option<i64>)>, ReadError> {
+    if let Some(read) = plain::parse(text) {
+        return Ok(Some(read));
+    }
+    if text.trim_ascii().is_empty() {
+        return Ok(None);
+    }
+    let read = general(&Line { number: 1, text, terminated: true });
+    read.map(Some).map_err(|fault| {
+        let column = fault.at.map(|at| super::source::column(text.as_bytes(), at));
+        ReadError::new(1, column, fault.reason)
+    })
 }
 
 /// The fields of a line; which of them belong together depends on the event.
@@ -110,11 +151,13 @@ struct Fields<'a> {
     version: Option<u64>,
     #[serde(deserialize_with = "value")]
     initial: Option<Value>,
+    #[serde(deserialize_with = "time")]
+    time: Option<i64>,
 }
 
 impl<'a> Fields<'a> {
     /// The event that the fields make up; every field belongs to it.
-    fn event(mut self) -> Result<Event<'a>, Reason> {
+    fn event(mut self) -> Result<(Event<'a>, Option<i64>), Reason> {
         let (event, name) = if let Some(method) = self.call.take() {
             let call = Event::Call {
                 thread: self.take_thread()?,
@@ -137,8 +180,10 @@ impl<'a> Fields<'a> {
         } else {
             return Err(Reason::NoEvent);
         };
+        let timed = matches!(event, Event::Call { .. } | Event::Outcome { .. });
+        let time = if timed { self.time.take() } else { None };
         self.nothing_left(name)?;
-        Ok(event)
+        Ok((event, time))
     }
 
     fn outcome(&mut self, outcome: Outcome) -> Result<Event<'a>, Reason> {
@@ -176,6 +221,7 @@ impl<'a> Fields<'a> {
             ("selvedge", self.selvedge.is_some()),
             ("version", self.version.is_some()),
             ("initial", self.initial.is_some()),
+            ("time", self.time.is_some()),
         ];
         match left.into_iter().find(|(_, left)| *left) {
             Some((field, _)) => Err(Reason::StrayField { field, event }),
@@ -185,7 +231,7 @@ impl<'a> Fields<'a> {
 }
 
 /// Reads any line.
-fn general<'a>(line: &Line<'a>) -> Result<Event<'a>, Fault> {
+fn general<'a>(line: &Line<'a>) -> Result<(Event<'a>, Option<i64>), Fault> {
     // The derived reader would take a list of fields without their names as well.
     let begin = line.text.len() - line.text.trim_ascii_start().len();
     if !line.text[begin..].starts_with('{') {
@@ -226,6 +272,10 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Cow<'de, st
 
 fn thread<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     deserializer.deserialize_any(Thread).map(Some)
+}
+
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    i64::deserialize(deserializer).map(Some)
 }
 
 fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {

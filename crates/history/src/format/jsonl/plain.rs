@@ -9,10 +9,10 @@ use super::Event;
 use crate::{Outcome, Value};
 
 /// The event of a plain line.
-pub(super) fn parse(line: &str) -> Option<Event<'_>> {
+pub(super) fn parse(line: &str) -> Option<(Event<'_>, Option<i64>)> {
     let mut cursor = Cursor { line, at: 0 };
     let (mut method, mut result, mut thread) = (None, None, None);
-    let (mut object, mut key, mut argument) = (None, None, None);
+    let (mut object, mut key, mut argument, mut time) = (None, None, None, None);
     cursor.take(b'{')?;
     loop {
         match cursor.name()? {
@@ -22,6 +22,7 @@ pub(super) fn parse(line: &str) -> Option<Event<'_>> {
             "value" => once(&mut argument, cursor.value()?)?,
             "key" => once(&mut key, cursor.value()?)?,
             "object" => once(&mut object, cursor.string()?)?,
+            "time" => once(&mut time, cursor.scalar()?.as_int()?)?,
             _ => return None,
         }
         if !cursor.more()? {
@@ -29,17 +30,18 @@ pub(super) fn parse(line: &str) -> Option<Event<'_>> {
         }
     }
     let thread = thread?;
-    match (method, result, object, key, argument) {
-        (Some(method), None, object, key, argument) => Some(Event::Call {
+    let event = match (method, result, object, key, argument) {
+        (Some(method), None, object, key, argument) => Event::Call {
             thread,
             method: Cow::Borrowed(method),
             object: Cow::Borrowed(object.unwrap_or_default()),
             key: key.unwrap_or_default(),
             argument: argument.unwrap_or_default(),
-        }),
-        (None, Some(result), None, None, None) => Some(Event::Outcome { thread, outcome: Outcome::Return(result) }),
-        _ => None,
-    }
+        },
+        (None, Some(result), None, None, None) => Event::Outcome { thread, outcome: Outcome::Return(result) },
+        _ => return None,
+    };
+    Some((event, time))
 }
 
 /// Fills a field, unless it is there already.

@@ -256,7 +256,8 @@ fn random() -> impl FnMut(usize) -> usize {
 }
 
 /// What the quick parser makes of a line, and the general one.
-fn both(line: &str) -> (Option<Event<'_>>, Result<Event<'_>, Fault>) {
+#[allow(clippy::type_complexity, reason = "two answers to one question")]
+fn both(line: &str) -> (Option<(Event<'_>, Option<i64>)>, Result<(Event<'_>, Option<i64>), Fault>) {
     (plain::parse(line), general(&Line { number: 1, text: line, terminated: true }))
 }
 
@@ -269,6 +270,7 @@ fn the_quick_parser_takes_the_usual_lines() {
         r#"{"return":"é","thread":999999999999999999}"#,
         r#"{"return":[],"thread":0}"#,
         r#"{"thread":0,"return":[true,false,null,"x",-1]}"#,
+        r#"{"time":17,"thread":0,"return":1}"#,
     ] {
         let (quick, general) = both(line);
         assert_eq!(quick.as_ref(), general.as_ref().ok(), "{line}");
@@ -311,6 +313,7 @@ fn the_quick_parser_leaves_the_rest_alone() {
         "{\"return\":1}",
         "{\"call\":\"a\"}",
         "{\"return\":truex,\"thread\":0}",
+        "{\"return\":1,\"thread\":0,\"time\":\"x\"}",
         "{\"é\":1}",
     ] {
         assert_eq!(plain::parse(line), None, "{line}");
@@ -322,7 +325,7 @@ fn the_quick_parser_agrees_with_the_general_one() {
     let seeds = [
         r#"{"call":"enq","thread":0,"value":5}"#,
         r#"{"call":"cas", "thread":"é", "value":[1,-20,null], "key":true}"#,
-        r#"{"return":-123456789012345678,"thread":12}"#,
+        r#"{"return":-123456789012345678,"thread":12,"time":5}"#,
     ];
     let pieces = [
         "\"", "\\", "{", "}", "[", "]", ",", ":", " ", "0", "-", "1", ".", "e", "é", "true", "null", "\t", "call", "x",

@@ -1,0 +1,472 @@
+//! From lines to violations: reads events, puts them in order, hands them to the monitor, and says what it found.
+//!
+//! Invariant: an event that is missing, unreadable or too late is counted, is said (the first few times), and makes the monitor forget what it might have made
+//! wrong: no violation rests on an event whose neighbours are unknown.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use selvedge_history::Value;
+use selvedge_history::format::{LineEvent, read_line};
+use selvedge_history::monitor::{Called, Counts, Merge, Monitor, Refused, Rule, Settings, Violation};
+use selvedge_history::object::{Kind, Misuse};
+use serde_json::json;
+
+use super::input::Message;
+use super::metrics::Snapshot;
+use crate::exit::Exit;
+use crate::quantity::{count, counted};
+use crate::report::html::monitor::{KEPT_MAX, Watched};
+use crate::report::print::{complain, keep};
+use crate::report::text::clean;
+use crate::trouble::Trouble;
+
+/// How many times the same kind of trouble is said; all of it is counted.
+const SAID_MAX: u64 = 5;
+
+/// How many events are held back at most.
+const HELD_MAX: usize = 1 << 20;
+
+/// How often the snapshot for metrics is made.
+const SNAPSHOT: Duration = Duration::from_millis(100);
+
+/// How things are said.
+#[derive(Clone, Copy)]
+pub struct Voice {
+    pub json: bool,
+}
+
+struct Writer {
+    /// The names of its threads, so that those of several writers are never the same.
+    threads: HashMap<Value, Value>,
+    /// Its threads that have called and not returned.
+    last: Instant,
+    lines: u64,
+    idle: bool,
+}
+
+/// An event that waits for its turn.
+type Held = (u64, LineEvent<'static>);
+
+pub struct Watcher {
+    monitor: Monitor,
+    initial_given: bool,
+    attach: bool,
+    voice: Voice,
+    writers: HashMap<u64, Writer>,
+    merge: Merge<Held>,
+    window: Duration,
+    timed: bool,
+    by_rule: HashMap<Rule, u64>,
+    unreadable: u64,
+    cut: u64,
+    late: u64,
+    untimed: u64,
+    writers_total: u64,
+    said: HashMap<&'static str, u64>,
+    last_snapshot: Instant,
+    started: Instant,
+    unwritten: Exit,
+    /// The first violations, where a page is wanted.
+    kept: Option<Vec<Violation>>,
+}
+
+impl Watcher {
+    pub fn new(kind: Kind, initial: Option<Value>, attach: bool, voice: Voice) -> Result<Self, Misuse> {
+        let initial_given = initial.is_some();
+        let settings = Settings { initial, attach, ..Settings::default() };
+        let now = Instant::now();
+        Ok(Watcher {
+            monitor: Monitor::new(kind, settings)?,
+            initial_given,
+            attach,
+            voice,
+            writers: HashMap::new(),
+            merge: Merge::new(0, 0, HELD_MAX),
+            window: Duration::ZERO,
+            timed: false,
+            by_rule: HashMap::new(),
+            unreadable: 0,
+            cut: 0,
+            late: 0,
+            untimed: 0,
+            writers_total: 0,
+            said: HashMap::new(),
+            last_snapshot: now,
+            started: now,
+            unwritten: Exit::Pass,
+            kept: None,
+        })
+    }
+
+    /// Whether violations are kept for a page.
+    pub fn keep(&mut self, page: bool) {
+        self.kept = page.then(Vec::new);
+    }
+
+    pub fn order_by(&mut self, window: Duration, skew: Duration) {
+        let nanoseconds = |time: Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
+        self.merge = Merge::new(nanoseconds(window), nanoseconds(skew), HELD_MAX);
+        self.window = window;
+    }
+
+    pub fn take(&mut self, message: Message) -> Result<(), Trouble> {
+        match message {
+            Message::Opened(number) => {
+                let writer = Writer { threads: HashMap::new(), last: Instant::now(), lines: 0, idle: false };
+                self.writers.insert(number, writer);
+                self.writers_total += 1;
+                self.merge.open(number);
+            }
+            Message::Lines(number, lines) => {
+                for line in lines.split(|byte| *byte == b'\n') {
+                    self.line(number, line)?;
+                }
+                self.hand_out();
+            }
+            Message::Cut(number, line) => self.cut_off(number, &line)?,
+            Message::TooLong(number) => self.missed(number, "a line longer than 16 MiB was left out"),
+            Message::Replaced => {
+                self.say("replaced", "the file was replaced: it is read from its beginning, and checking starts over");
+                self.flush();
+                self.monitor.start_over();
+            }
+            Message::Closed(number) => self.close(number),
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, number: u64, line: &[u8]) -> Result<(), Trouble> {
+        if let Some(writer) = self.writers.get_mut(&number) {
+            writer.lines += 1;
+        }
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let read = std::str::from_utf8(line).map_err(|_| "bytes that are not UTF-8".to_owned());
+        match read.and_then(|text| read_line(text).map_err(|error| error.to_string())) {
+            Ok(None) => {}
+            Ok(Some((LineEvent::Header { object, initial }, _))) => self.header(object, initial)?,
+            Ok(Some((LineEvent::End(_), _))) => {}
+            Ok(Some((event, time))) => self.event(number, event, time),
+            Err(reason) => self.missed(number, &reason),
+        }
+        Ok(())
+    }
+
+    fn header(&mut self, object: Option<String>, initial: Option<Value>) -> Result<(), Trouble> {
+        let kind = self.monitor.kind();
+        if let Some(other) = object.as_deref().and_then(Kind::from_name).filter(|other| *other != kind) {
+            let reason = format!("the events are of a {other}, but --object says {kind}");
+            return Err(Trouble::new("the header", reason).advise(format!("--object {other} watches such an object")));
+        }
+        if initial.is_some() && !self.initial_given && self.monitor.counts().events == 0 {
+            let settings = Settings { initial, attach: self.attach, ..Settings::default() };
+            self.monitor = Monitor::new(kind, settings).map_err(|misuse| Trouble::new("the header", misuse))?;
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, number: u64, event: LineEvent<'_>, time: Option<i64>) {
+        let Some(time) = time else {
+            // One writer's lines are in the order in which things happened; those of several are not.
+            if self.writers_total > 1 || self.timed {
+                self.untimed += 1;
+                self.say("untimed", &format!("writer {number}: an event without `time`: with several writers nobody knows when it was; checking starts over"));
+                self.monitor.start_over();
+            }
+            self.feed(number, event);
+            return;
+        };
+        self.timed = true;
+        let is_return = matches!(event, LineEvent::Outcome { .. });
+        if self.merge.push(number, time, is_return, (number, owned(event))) {
+            self.late += 1;
+            self.say("late", &format!("writer {number}: a call came after later events had been taken; checking starts over (--window TIME waits longer)"));
+            self.monitor.start_over();
+        }
+        if let Some(writer) = self.writers.get_mut(&number) {
+            writer.idle = false;
+            writer.last = Instant::now();
+        }
+    }
+
+    fn hand_out(&mut self) {
+        while let Some((number, event)) = self.merge.ready() {
+            self.feed(number, event);
+        }
+    }
+
+    fn flush(&mut self) {
+        while let Some((number, event)) = self.merge.flush() {
+            self.feed(number, event);
+        }
+    }
+
+    fn feed(&mut self, number: u64, event: LineEvent<'_>) {
+        let answer = match event {
+            LineEvent::Call { thread, method, object, key, argument } => {
+                let thread = self.thread(number, thread);
+                self.monitor.call(&thread, Called { method: &method, object: &object, key, argument })
+            }
+            LineEvent::Outcome { thread, outcome } => {
+                let thread = self.thread(number, thread);
+                self.monitor.outcome(&thread, outcome)
+            }
+            LineEvent::End(_) | LineEvent::Header { .. } => Ok(()),
+        };
+        if let Err(refused) = answer {
+            self.refused(number, &refused);
+        }
+        if self.monitor.waiting() > 0 {
+            let found: Vec<Violation> = self.monitor.found().collect();
+            found.iter().for_each(|violation| self.tell(violation));
+        }
+    }
+
+    /// The name of a writer's thread. Sockets number their writers from 1.
+    fn thread(&mut self, number: u64, thread: Value) -> Value {
+        if number == 0 {
+            return thread;
+        }
+        let Some(writer) = self.writers.get_mut(&number) else { return thread };
+        if let Some(name) = writer.threads.get(&thread) {
+            return name.clone();
+        }
+        let name = Value::text(format!("{number}/{thread}"));
+        writer.threads.insert(thread, name.clone());
+        name
+    }
+
+    fn refused(&mut self, number: u64, refused: &Refused) {
+        let line = self.writers.get(&number).map_or(0, |writer| writer.lines);
+        let (kind, more) = match refused {
+            Refused::Misuse { .. } => ("misuse", "; nobody knows what it did, so checking of the object starts over"),
+            Refused::OutcomeWithoutCall => {
+                // Its call was missed, and with it what it did.
+                if !self.attach {
+                    self.monitor.start_over();
+                }
+                ("outcome", "; its call was missed, so checking starts over")
+            }
+            _ => ("call", ""),
+        };
+        self.say(kind, &format!("writer {number}, near line {line}: {refused}{more}"));
+    }
+
+    /// A line that is no event may have been one.
+    fn missed(&mut self, number: u64, reason: &str) {
+        self.unreadable += 1;
+        let line = self.writers.get(&number).map_or(0, |writer| writer.lines);
+        let reason = reason.strip_prefix("line 1").map_or_else(|| format!(": {reason}"), str::to_owned);
+        self.say(
+            "unreadable",
+            &format!("writer {number}, line {line}{reason}; it may have been a call, so checking starts over"),
+        );
+        self.hand_out();
+        self.monitor.start_over();
+    }
+
+    /// What a writer wrote of its last line. A call is written before it is made, so half a call was not made; half a return leaves its operation open.
+    fn cut_off(&mut self, number: u64, line: &[u8]) -> Result<(), Trouble> {
+        let whole = std::str::from_utf8(line).ok().and_then(|text| read_line(text).ok());
+        match whole {
+            Some(_) => self.line(number, line)?,
+            None => {
+                self.cut += 1;
+                self.say("cut", &format!("writer {number} ended in the middle of a line; that event did not happen"));
+            }
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, number: u64) {
+        self.merge.idle(number);
+        self.hand_out();
+        if self.writers.len() == 1 {
+            self.flush();
+        }
+        let Some(writer) = self.writers.remove(&number) else { return };
+        // What it had open may or may not have happened. Only now: its last events may still be held back.
+        let threads: Vec<Value> = writer.threads.into_values().collect();
+        if !threads.is_empty() {
+            while self.merge.held() > 0 {
+                self.flush();
+            }
+        }
+        for thread in threads {
+            self.monitor.leave(&thread);
+        }
+    }
+
+    /// Called now and then.
+    pub fn tick(&mut self, snapshot: &Mutex<Snapshot>) {
+        if self.timed {
+            let now = Instant::now();
+            let window = self.window;
+            for (number, writer) in &mut self.writers {
+                if !writer.idle && now.duration_since(writer.last) > window {
+                    writer.idle = true;
+                    self.merge.idle(*number);
+                }
+            }
+            self.hand_out();
+        }
+        if self.last_snapshot.elapsed() >= SNAPSHOT {
+            self.last_snapshot = Instant::now();
+            self.shoot(snapshot);
+        }
+    }
+
+    fn shoot(&self, snapshot: &Mutex<Snapshot>) {
+        let Ok(mut snapshot) = snapshot.lock() else { return };
+        *snapshot = Snapshot {
+            counts: self.monitor.counts(),
+            by_rule: self.by_rule.iter().map(|(rule, count)| (*rule, *count)).collect(),
+            lines_unreadable: self.unreadable,
+            lines_cut: self.cut,
+            late: self.late + self.untimed,
+            writers: self.writers.len() as u64,
+            writers_total: self.writers_total,
+            held: self.merge.held() as u64,
+            entries: self.monitor.entries() as u64,
+        };
+    }
+
+    /// Something is not as it should be. The first few times are told, all are counted.
+    fn say(&mut self, kind: &'static str, text: &str) {
+        let said = self.said.entry(kind).or_default();
+        *said += 1;
+        if *said <= SAID_MAX {
+            let more = if *said == SAID_MAX { " (more of this kind is only counted)" } else { "" };
+            complain(&format!("warning: {}{more}\n", clean(text)));
+        }
+    }
+
+    fn tell(&mut self, violation: &Violation) {
+        *self.by_rule.entry(violation.rule).or_default() += 1;
+        if let Some(kept) = self.kept.as_mut().filter(|kept| kept.len() < KEPT_MAX) {
+            kept.push(violation.clone());
+        }
+        let text = if self.voice.json {
+            let operations: Vec<_> = violation
+                .operations
+                .iter()
+                .map(|operation| {
+                    json!({
+                        "thread": operation.thread, "method": operation.method, "argument": operation.argument,
+                        "result": operation.result, "call": operation.call, "return": operation.ret,
+                    })
+                })
+                .collect();
+            let document = json!({
+                "violation": violation.rule.name(), "what": violation.rule.sentence(), "event": violation.event,
+                "object": violation.object, "key": violation.key, "operations": operations,
+            });
+            format!("{document}\n")
+        } else {
+            let mut text = String::new();
+            for (i, line) in violation.to_string().lines().enumerate() {
+                text.push_str(if i == 0 { "violation " } else { "" });
+                text.push_str(&clean(line));
+                text.push('\n');
+            }
+            text
+        };
+        self.write(&text);
+    }
+
+    fn write(&mut self, text: &str) {
+        let mut out = io::stdout().lock();
+        if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+            // Nobody reads any more; the exit code and the metrics still tell.
+            self.unwritten = Exit::Unknown;
+        }
+    }
+
+    /// The summary, the page where one is wanted, and the exit code.
+    pub fn finish(mut self, snapshot: &Mutex<Snapshot>, page: Option<&Path>, from: &str) -> Exit {
+        self.flush();
+        self.shoot(snapshot);
+        let counts = self.monitor.counts();
+        let kind = self.monitor.kind();
+        let doubts = self.doubts(&counts);
+        let (verdict, exit) = match (counts.violations, doubts.is_empty()) {
+            (0, true) => ("pass", Exit::Pass),
+            (0, false) => ("unknown", Exit::Unknown),
+            _ => ("fail", Exit::Violation),
+        };
+        let head = match verdict {
+            "pass" => format!("pass: {kind}, nothing wrong in "),
+            "fail" => format!("fail: {kind}, {} in ", counted(counts.violations, "violation")),
+            _ => format!("unknown: {kind}, no violation seen in "),
+        };
+        let operations = counted(counts.operations, "operation");
+        let head = format!("{head}{operations} ({})", counted(counts.events, "event"));
+        let text = if self.voice.json {
+            let rules: serde_json::Map<String, serde_json::Value> =
+                self.by_rule.iter().map(|(rule, count)| (rule.name().to_owned(), json!(count))).collect();
+            let document = json!({
+                "verdict": verdict, "criterion": "linearizability", "object": kind.name(), "coverage": "monitored",
+                "events": counts.events, "operations": counts.operations, "violations": counts.violations,
+                "by_rule": rules, "open": counts.open, "unchecked": counts.unchecked, "repeated": counts.repeated,
+                "refused": counts.refused, "unreadable": self.unreadable, "cut": self.cut, "late": self.late,
+                "untimed": self.untimed, "restarts": counts.restarts, "writers": self.writers_total, "doubts": doubts,
+                "seconds": self.started.elapsed().as_secs_f64(), "version": env!("CARGO_PKG_VERSION"),
+            });
+            format!("{document}\n")
+        } else {
+            let mut text = format!("{head}\n");
+            doubts.iter().for_each(|doubt| text.push_str(&format!("  not checked in full: {doubt}\n")));
+            text
+        };
+        self.write(&text);
+        let page = page.map_or(Exit::Pass, |path| {
+            let violations = self.kept.take().unwrap_or_default();
+            let (violations, total, doubts) = (&violations[..], counts.violations, &doubts[..]);
+            let html = Watched { from, exit, says: &head, doubts, violations, total }.html();
+            keep(path, "page", Some(html.into_bytes()))
+        });
+        exit.worst(if exit == Exit::Pass { self.unwritten } else { Exit::Pass }).worst(page)
+    }
+
+    /// Why the absence of violations would not mean that there are none.
+    fn doubts(&self, counts: &Counts) -> Vec<String> {
+        let mut doubts = Vec::new();
+        if !Monitor::is_exact(self.monitor.kind()) {
+            doubts.push(format!("the rules for a {} see most violations, not all", self.monitor.kind()));
+        }
+        let mut doubt = |number: u64, what: &str| {
+            if number > 0 {
+                doubts.push(format!("{} {what}", count(number)));
+            }
+        };
+        doubt(counts.unchecked, "operations went unchecked");
+        doubt(counts.repeated, "insertions of a value that was inside already");
+        doubt(counts.refused, "events did not fit");
+        doubt(self.unreadable, "lines could not be read");
+        doubt(self.cut, "lines were cut off by the end of their writer");
+        doubt(self.late, "calls came too late");
+        doubt(self.untimed, "events had no time");
+        doubt(counts.restarts, "times checking started over");
+        doubt(counts.open, "operations are still open");
+        if self.attach {
+            doubts.push("what happened before the monitor began".to_owned());
+        }
+        doubts
+    }
+}
+
+fn owned(event: LineEvent<'_>) -> LineEvent<'static> {
+    match event {
+        LineEvent::Call { thread, method, object, key, argument } => {
+            let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+            LineEvent::Call { thread, method: own(method), object: own(object), key, argument }
+        }
+        LineEvent::Outcome { thread, outcome } => LineEvent::Outcome { thread, outcome },
+        LineEvent::End(end) => LineEvent::End(end),
+        LineEvent::Header { object, initial } => LineEvent::Header { object, initial },
+    }
+}

@@ -1,0 +1,643 @@
+//! Rules for collections whose values are distinct, one event at a time.
+//!
+//! | rule | alarm when | certain |
+//! |---|---|---|
+//! | inside | a value comes out that is not inside: never inserted, or taken out before | at that return |
+//! | fifo | a removal was called after the removal of another value had returned that was inserted after this one was inside | at that return |
+//! | lost | the same for a value that is still inside, once no removal is open that might yet be in time | when the last such removal returns |
+//! | lifo | a value comes out from below another one that was put on top of it and is certainly inside | when the removals open at that return have returned |
+//! | priority | at every moment of a removal some higher value was certainly inside | the same |
+//! | empty | at every moment of an empty answer some value was certainly inside | the same |
+//!
+//! Invariant: an alarm is a violation of linearizability, whatever happens later. For queues the rules are exact: no alarm in a finished run
+//! means linearizable. A value that is inserted while it is inside already is only counted from then until all its copies are gone
+//! ([`Collection::repeated`]). Memory: one entry for each value inside and each open operation; what waits for open removals is bounded by
+//! [`WAITING_MAX`], beyond which answers go unchecked and are counted. O(1) or O(log n) an event.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::Hash;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use super::alarm::{Alarm, Rule, Shown, Span};
+
+/// How many answers, and how many ended stays, are kept for later.
+pub const WAITING_MAX: usize = 1 << 14;
+
+/// How many values that were reported as lost are remembered, so that they are not reported again when they turn up.
+const REPORTED_MAX: usize = 1 << 10;
+
+/// How many values are looked at above the one that came out.
+const ABOVE_MAX: usize = 64;
+
+/// Which value comes out first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The one that came in first.
+    Fifo,
+    /// The one that came in last.
+    Lifo,
+    /// The largest.
+    LargestFirst,
+    /// The smallest.
+    SmallestFirst,
+    /// Any.
+    Any,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// Its insertion is open.
+    Entering,
+    /// Certainly inside.
+    Settled,
+    /// Inserted while it was inside: only counted.
+    Repeated,
+    /// Reported as lost, or taken to be what a removal of unknown outcome took.
+    Reported,
+    /// Not in use.
+    Gone,
+}
+
+#[derive(Clone, Debug)]
+struct Stay<V> {
+    value: V,
+    insert: Span,
+    standing: Standing,
+    copies: u32,
+}
+
+/// The removal of the value that was inserted latest, over the removals that have returned.
+#[derive(Clone, Debug)]
+struct Latest<V> {
+    value: V,
+    insert: Span,
+    remove: Span,
+}
+
+/// A value that was certainly inside from one moment to another and is gone.
+#[derive(Clone, Debug)]
+struct Presence<V> {
+    from: u64,
+    to: u64,
+    value: V,
+    insert: Span,
+    remove: Span,
+}
+
+/// An empty answer, or a removal from a priority queue, that is decided when the removals open meanwhile have returned.
+#[derive(Clone, Debug)]
+struct Answer<V> {
+    /// What came out; every value is above an empty answer.
+    value: Option<V>,
+    /// From where on it could take effect.
+    from: u64,
+    remove: Span,
+}
+
+/// A value that came out of a stack from below others.
+#[derive(Clone, Debug)]
+struct FromBelow<V> {
+    value: V,
+    insert: Span,
+    remove: Span,
+    /// Those above: their places, and when they were settled.
+    above: Vec<(u32, u64)>,
+}
+
+/// A collection that is watched.
+#[derive(Clone, Debug)]
+pub struct Collection<V> {
+    order: Order,
+    stays: Vec<Stay<V>>,
+    free: Vec<u32>,
+    places: HashMap<V, u32, RandomState>,
+    /// The values whose insertion has returned, in that order; some are gone.
+    settled: VecDeque<(u64, u32)>,
+    settled_now: usize,
+    /// The settled values by priority.
+    ranked: BTreeMap<V, u32>,
+    /// Open removals by their calls, with what was latest then.
+    removing: BTreeMap<u64, Option<Latest<V>>>,
+    latest: Option<Latest<V>>,
+    ended: Vec<Presence<V>>,
+    prune_at: usize,
+    waiting: VecDeque<Answer<V>>,
+    from_below: VecDeque<FromBelow<V>>,
+    reported: VecDeque<u32>,
+    /// Removals whose outcome nobody knows: each may have taken one value.
+    ghosts: u64,
+    excused: u64,
+    /// Removals called before this lack presences that were forgotten.
+    blind_before: u64,
+    lenient: bool,
+    inside_max: usize,
+    /// Answers and values that were not checked.
+    unchecked: u64,
+    repeated: u64,
+}
+
+impl<V: Clone + Eq + Hash + Ord> Collection<V> {
+    /// An empty collection.
+    pub fn new(order: Order) -> Self {
+        Collection {
+            order,
+            stays: Vec::new(),
+            free: Vec::new(),
+            places: HashMap::default(),
+            settled: VecDeque::new(),
+            settled_now: 0,
+            ranked: BTreeMap::new(),
+            removing: BTreeMap::new(),
+            latest: None,
+            ended: Vec::new(),
+            prune_at: 64,
+            waiting: VecDeque::new(),
+            from_below: VecDeque::new(),
+            reported: VecDeque::new(),
+            ghosts: 0,
+            excused: 0,
+            blind_before: 0,
+            lenient: false,
+            inside_max: usize::MAX,
+            unchecked: 0,
+            repeated: 0,
+        }
+    }
+
+    /// One that may hold values from before: what comes out and was never seen to go in is no alarm.
+    pub fn attach(&mut self) {
+        self.lenient = true;
+    }
+
+    /// From that many values on new ones are not remembered; what comes out unknown is then no alarm.
+    pub fn limit(&mut self, inside_max: usize) {
+        self.inside_max = inside_max;
+    }
+
+    fn is_ranked(&self) -> bool {
+        matches!(self.order, Order::LargestFirst | Order::SmallestFirst)
+    }
+
+    /// An insertion is called. Moments only ever grow, from 1.
+    pub fn call_insert(&mut self, at: u64, thread: u32, value: &V) {
+        if let Some(&place) = self.places.get(value) {
+            self.repeat(place);
+            return;
+        }
+        if self.places.len() >= self.inside_max {
+            self.lenient = true;
+            self.unchecked += 1;
+            return;
+        }
+        let insert = Span { thread, call: at, ret: 0 };
+        let stay = Stay { value: value.clone(), insert, standing: Standing::Entering, copies: 1 };
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.stays[place as usize] = stay;
+                place
+            }
+            None => {
+                self.stays.push(stay);
+                u32::try_from(self.stays.len() - 1).expect("fewer values than memory has room for")
+            }
+        };
+        self.places.insert(value.clone(), place);
+    }
+
+    /// An insertion that was called at `call` returns.
+    pub fn ret_insert(&mut self, at: u64, call: u64, value: &V) {
+        // It may have come out before its insertion returned.
+        let Some(&place) = self.places.get(value) else { return };
+        let stay = &mut self.stays[place as usize];
+        if stay.standing == Standing::Entering && stay.insert.call == call {
+            stay.standing = Standing::Settled;
+            stay.insert.ret = at;
+            self.settled_now += 1;
+            self.settled.push_back((at, place));
+            if self.is_ranked() {
+                self.ranked.insert(value.clone(), place);
+            }
+        }
+    }
+
+    /// An insertion did not happen.
+    pub fn fail_insert(&mut self, call: u64, thread: u32, value: &V, alarms: &mut Vec<Alarm<V>>) {
+        let Some(&place) = self.places.get(value) else {
+            if !self.lenient {
+                let insert = Shown::insert(value.clone(), Span { thread, call, ret: 0 });
+                alarms.push(Alarm { rule: Rule::NotInside, operations: vec![insert] });
+            }
+            return;
+        };
+        let stay = &mut self.stays[place as usize];
+        match stay.standing {
+            Standing::Repeated => self.take_copy(place),
+            Standing::Entering if stay.insert.call == call => self.drop_stay(place),
+            _ => {}
+        }
+    }
+
+    /// A removal is called.
+    pub fn call_remove(&mut self, at: u64) {
+        let latest = if self.order == Order::Fifo { self.latest.clone() } else { None };
+        self.removing.insert(at, latest);
+    }
+
+    /// A removal that was called at `call` did not happen.
+    pub fn fail_remove(&mut self, call: u64, alarms: &mut Vec<Alarm<V>>) {
+        self.removing.remove(&call);
+        self.decide(alarms);
+    }
+
+    /// Nobody will know what a removal that was called at `call` did: it may take out one value at any time from then on.
+    pub fn forget_remove(&mut self, call: u64, alarms: &mut Vec<Alarm<V>>) {
+        self.ghosts += 1;
+        self.fail_remove(call, alarms);
+    }
+
+    /// A removal returns with a value, or with none.
+    pub fn ret_remove(&mut self, remove: Span, value: Option<&V>, alarms: &mut Vec<Alarm<V>>) {
+        let latest = self.removing.remove(&remove.call).flatten();
+        match value {
+            None => {
+                let answer = Answer { value: None, from: remove.call, remove };
+                self.answered(answer);
+            }
+            Some(value) => match self.places.get(value).copied() {
+                None if self.lenient => self.unchecked += 1,
+                None => {
+                    let operations = vec![Shown::remove(value.clone(), remove)];
+                    alarms.push(Alarm { rule: Rule::NotInside, operations });
+                }
+                Some(place) => self.leaves(place, remove, latest, alarms),
+            },
+        }
+        self.decide(alarms);
+    }
+
+    fn leaves(&mut self, place: u32, remove: Span, latest: Option<Latest<V>>, alarms: &mut Vec<Alarm<V>>) {
+        let Stay { value, insert, standing, .. } = self.stays[place as usize].clone();
+        if standing == Standing::Repeated {
+            return self.take_copy(place);
+        }
+        if standing == Standing::Reported {
+            self.reported.retain(|&reported| reported != place);
+        }
+        self.unsettle(place);
+        self.drop_stay(place);
+        for below in &mut self.from_below {
+            if remove.call < below.remove.ret {
+                below.above.retain(|&(above, ret)| above != place || ret != insert.ret);
+            }
+        }
+        self.from_below.retain(|below| !below.above.is_empty());
+        match self.order {
+            Order::Fifo => {
+                let by = latest.filter(|by| standing == Standing::Settled && insert.ret < by.insert.call);
+                alarms.extend(by.map(|by| overtaken(value.clone(), insert, Some(remove), by)));
+                if self.latest.as_ref().is_none_or(|latest| latest.insert.call < insert.call) {
+                    self.latest = Some(Latest { value: value.clone(), insert, remove });
+                }
+            }
+            Order::Lifo if standing == Standing::Settled => self.came_from_below(value.clone(), insert, remove),
+            Order::LargestFirst | Order::SmallestFirst => {
+                let from = remove.call.max(insert.call);
+                self.answered(Answer { value: Some(value.clone()), from, remove });
+            }
+            Order::Lifo | Order::Any => {}
+        }
+        // Nothing needs to know of it unless some removal that is open, or an answer that waits, may have seen it.
+        if insert.ret != 0 && insert.ret < remove.call && !(self.removing.is_empty() && self.waiting.is_empty()) {
+            self.ended.push(Presence { from: insert.ret, to: remove.call, value, insert, remove });
+            self.prune();
+        }
+    }
+
+    /// A value left a stack: those that are certainly above it must be on their way out.
+    fn came_from_below(&mut self, value: V, insert: Span, remove: Span) {
+        let newest = self.settled.iter().rev().take_while(|(ret, _)| *ret > insert.ret);
+        let mut above: Vec<(u32, u64)> = Vec::new();
+        for &(ret, place) in newest.filter(|(ret, _)| *ret < remove.call).take(ABOVE_MAX) {
+            let stay = &self.stays[place as usize];
+            if stay.standing == Standing::Settled && stay.insert.ret == ret && stay.insert.call > insert.ret {
+                above.push((place, ret));
+            }
+        }
+        if above.is_empty() {
+            return;
+        }
+        if self.from_below.len() >= REPORTED_MAX {
+            self.unchecked += 1;
+            return;
+        }
+        self.from_below.push_back(FromBelow { value, insert, remove, above });
+    }
+
+    fn answered(&mut self, answer: Answer<V>) {
+        let nothing_above = match &answer.value {
+            None => self.settled_now == 0,
+            Some(value) => self.above(value).next().is_none(),
+        };
+        // Just before its return nothing was certainly inside that should have come out.
+        if nothing_above {
+            return;
+        }
+        if self.waiting.len() >= WAITING_MAX || answer.remove.call < self.blind_before {
+            self.unchecked += 1;
+            return;
+        }
+        self.waiting.push_back(answer);
+    }
+
+    /// The settled values that come out before `value`.
+    fn above(&self, value: &V) -> impl Iterator<Item = &Stay<V>> {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let bounds = match self.order {
+            Order::SmallestFirst => (Unbounded, Excluded(value)),
+            _ => (Excluded(value), Unbounded),
+        };
+        self.ranked.range::<V, _>(bounds).take(ABOVE_MAX).map(|(_, &place)| &self.stays[place as usize])
+    }
+
+    fn comes_before(&self, value: &V, than: Option<&V>) -> bool {
+        than.is_none_or(|than| if self.order == Order::SmallestFirst { value < than } else { value > than })
+    }
+
+    /// A value is inserted that is inside: which copy comes out when cannot be told.
+    fn repeat(&mut self, place: u32) {
+        self.unsettle(place);
+        for below in &mut self.from_below {
+            below.above.retain(|&(above, _)| above != place);
+        }
+        self.from_below.retain(|below| !below.above.is_empty());
+        self.reported.retain(|&reported| reported != place);
+        let stay = &mut self.stays[place as usize];
+        stay.standing = Standing::Repeated;
+        stay.copies += 1;
+        self.repeated += 1;
+    }
+
+    fn take_copy(&mut self, place: u32) {
+        self.unchecked += 1;
+        let stay = &mut self.stays[place as usize];
+        stay.copies -= 1;
+        if stay.copies == 0 {
+            self.drop_stay(place);
+        }
+    }
+
+    fn unsettle(&mut self, place: u32) {
+        let stay = &mut self.stays[place as usize];
+        if stay.standing == Standing::Settled {
+            stay.standing = Standing::Entering;
+            self.settled_now -= 1;
+            if matches!(self.order, Order::LargestFirst | Order::SmallestFirst) {
+                self.ranked.remove(&stay.value);
+            }
+            if self.settled.len() > 2 * self.settled_now + 64 {
+                let stays = &self.stays;
+                self.settled.retain(|&(ret, place)| is_settled(&stays[place as usize], ret));
+            }
+        }
+    }
+
+    fn drop_stay(&mut self, place: u32) {
+        let stay = &mut self.stays[place as usize];
+        stay.standing = Standing::Gone;
+        self.places.remove(&stay.value);
+        self.free.push(place);
+    }
+
+    /// Forgets presences that no removal which is open, and no answer that waits, can have met.
+    fn prune(&mut self) {
+        if self.ended.len() < self.prune_at {
+            return;
+        }
+        let oldest = self.oldest_needed();
+        self.ended.retain(|presence| presence.to > oldest);
+        if self.ended.len() > WAITING_MAX {
+            // A removal stays open for long: what is open now or waits cannot be decided any more.
+            self.unchecked += self.waiting.len() as u64;
+            self.waiting.clear();
+            self.ended.clear();
+            self.blind_before = self.removing.keys().next_back().map_or(0, |newest| newest + 1);
+        }
+        self.prune_at = (2 * self.ended.len()).max(64);
+    }
+
+    fn oldest_needed(&self) -> u64 {
+        let open = self.removing.keys().next().copied().unwrap_or(u64::MAX);
+        self.waiting.iter().map(|answer| answer.from).fold(open, u64::min)
+    }
+
+    /// Decides what waited for removals that have returned.
+    fn decide(&mut self, alarms: &mut Vec<Alarm<V>>) {
+        if self.order == Order::Fifo {
+            self.find_lost(alarms);
+        }
+        let oldest = self.removing.keys().next().copied().unwrap_or(u64::MAX);
+        while self.waiting.front().is_some_and(|answer| answer.remove.ret < oldest) {
+            let answer = self.waiting.pop_front().expect("there is one");
+            self.decide_answer(&answer, alarms);
+        }
+        self.decide_from_below(alarms);
+        if oldest == u64::MAX && self.waiting.is_empty() {
+            self.ended.clear();
+        }
+    }
+
+    /// Values that no removal can take out in time any more.
+    fn find_lost(&mut self, alarms: &mut Vec<Alarm<V>>) {
+        let by = match self.removing.first_key_value() {
+            Some((_, latest)) => latest,
+            None => &self.latest,
+        };
+        let Some(by) = by else { return };
+        let inserted = by.insert.call;
+        let mut by = None;
+        while let Some(&(ret, place)) = self.settled.front().filter(|(ret, _)| *ret < inserted) {
+            self.settled.pop_front();
+            if !is_settled(&self.stays[place as usize], ret) {
+                continue;
+            }
+            if by.is_none() {
+                let open = self.removing.first_key_value();
+                by = open.map_or(self.latest.clone(), |(_, latest)| latest.clone());
+            }
+            self.settled_now -= 1;
+            let stay = &mut self.stays[place as usize];
+            stay.standing = Standing::Reported;
+            let (value, insert) = (stay.value.clone(), stay.insert);
+            self.reported.push_back(place);
+            if self.reported.len() > REPORTED_MAX {
+                let oldest = self.reported.pop_front().expect("there are many");
+                self.drop_stay(oldest);
+            }
+            // Removals of unknown outcome may have taken as many.
+            if self.excused < self.ghosts {
+                self.excused += 1;
+            } else if let Some(by) = &by {
+                alarms.push(overtaken(value, insert, None, by.clone()));
+            }
+        }
+    }
+
+    fn decide_from_below(&mut self, alarms: &mut Vec<Alarm<V>>) {
+        if self.from_below.is_empty() {
+            return;
+        }
+        let ghosts = usize::try_from(self.ghosts).unwrap_or(usize::MAX);
+        let mut left = VecDeque::new();
+        while let Some(below) = self.from_below.pop_front() {
+            // Each removal that was open then may have taken one of those above.
+            let open = self.removing.range(..below.remove.ret).count();
+            if below.above.len() <= open.saturating_add(ghosts) {
+                if open == 0 {
+                    self.unchecked += 1;
+                } else {
+                    left.push_back(below);
+                }
+                continue;
+            }
+            let mut operations =
+                vec![Shown::insert(below.value.clone(), below.insert), Shown::remove(below.value, below.remove)];
+            // One at least was above when it came out; with nothing open, each was.
+            let shown = if open == 0 && ghosts == 0 { 1 } else { below.above.len() };
+            for (place, _) in below.above.iter().take(shown) {
+                let stay = &self.stays[*place as usize];
+                operations.push(Shown::insert(stay.value.clone(), stay.insert));
+            }
+            alarms.push(Alarm { rule: Rule::FromBelow, operations });
+        }
+        self.from_below = left;
+    }
+
+    fn decide_answer(&mut self, answer: &Answer<V>, alarms: &mut Vec<Alarm<V>>) {
+        let cover = self.cover(answer);
+        let Some(cover) = cover else { return };
+        // Removals of unknown outcome may have taken values that are counted as inside.
+        if self.ghosts > 0 && cover.iter().any(|shown| shown.1) && self.lasting(answer) as u64 <= self.ghosts {
+            self.unchecked += 1;
+            return;
+        }
+        let own = match &answer.value {
+            None => Shown::empty(answer.remove),
+            Some(value) => Shown::remove(value.clone(), answer.remove),
+        };
+        let rule = if answer.value.is_none() { Rule::NotEmpty } else { Rule::NotFirst };
+        let mut operations = vec![own];
+        operations.extend(cover.into_iter().flat_map(|(shown, _)| shown));
+        alarms.push(Alarm { rule, operations });
+    }
+
+    /// How many values inside cover the whole answer.
+    fn lasting(&self, answer: &Answer<V>) -> usize {
+        let inside = |stay: &&Stay<V>| stay.standing == Standing::Settled && stay.insert.ret < answer.from;
+        match &answer.value {
+            Some(value) => self.above(value).filter(inside).count(),
+            None => self
+                .settled
+                .iter()
+                .take_while(|(ret, _)| *ret < answer.from)
+                .filter(|&&(ret, place)| is_settled(&self.stays[place as usize], ret))
+                .count(),
+        }
+    }
+
+    /// Values that together were certainly inside at each moment of the answer, if there are such; and which of them are inside still.
+    #[allow(clippy::type_complexity, reason = "used once")]
+    fn cover(&self, answer: &Answer<V>) -> Option<Vec<(Vec<Shown<V>>, bool)>> {
+        let (from, to) = (answer.from, answer.remove.ret);
+        let earliest = match &answer.value {
+            Some(value) => self.above(value).min_by_key(|stay| stay.insert.ret),
+            None => self
+                .settled
+                .iter()
+                .find(|&&(ret, place)| is_settled(&self.stays[place as usize], ret))
+                .map(|&(_, place)| &self.stays[place as usize]),
+        };
+        let than = answer.value.as_ref();
+        let meets = |presence: &&Presence<V>| {
+            presence.from < to && presence.to > from && self.comes_before(&presence.value, than)
+        };
+        let mut spans: Vec<&Presence<V>> = self.ended.iter().filter(meets).collect();
+        spans.sort_unstable_by_key(|presence| presence.from);
+        let still = earliest.map_or(u64::MAX, |stay| stay.insert.ret);
+        let mut shown = Vec::new();
+        let mut reach = from;
+        let mut next = 0;
+        while still > reach {
+            let mut best: Option<&Presence<V>> = None;
+            while next < spans.len() && spans[next].from <= reach {
+                if best.is_none_or(|best| best.to < spans[next].to) {
+                    best = Some(spans[next]);
+                }
+                next += 1;
+            }
+            let best = best.filter(|best| best.to > reach)?;
+            reach = best.to;
+            let value = &best.value;
+            shown.push((
+                vec![Shown::insert(value.clone(), best.insert), Shown::remove(value.clone(), best.remove)],
+                false,
+            ));
+            if reach > to {
+                return Some(shown);
+            }
+        }
+        let stay = earliest?;
+        shown.push((vec![Shown::insert(stay.value.clone(), stay.insert)], true));
+        Some(shown)
+    }
+
+    /// How many values are inside.
+    pub fn present(&self) -> usize {
+        self.places.len()
+    }
+
+    /// How many answers and values could not be checked in full.
+    pub fn unchecked(&self) -> u64 {
+        self.unchecked
+    }
+
+    /// How many insertions were of a value that was inside already.
+    pub fn repeated(&self) -> u64 {
+        self.repeated
+    }
+
+    /// How many entries it holds in all.
+    pub fn entries(&self) -> usize {
+        self.stays.len()
+            + self.settled.len()
+            + self.removing.len()
+            + self.ended.len()
+            + self.waiting.len()
+            + self.from_below.len()
+    }
+
+    /// Whether it is as it was at first: nothing inside, nothing open, nothing that waits.
+    pub fn is_fresh(&self) -> bool {
+        self.places.is_empty()
+            && self.removing.is_empty()
+            && self.waiting.is_empty()
+            && self.from_below.is_empty()
+            && self.ghosts == 0
+    }
+}
+
+fn is_settled<V>(stay: &Stay<V>, ret: u64) -> bool {
+    stay.standing == Standing::Settled && stay.insert.ret == ret
+}
+
+fn overtaken<V>(value: V, insert: Span, remove: Option<Span>, by: Latest<V>) -> Alarm<V>
+where
+    V: Clone,
+{
+    let mut operations = vec![Shown::insert(value.clone(), insert)];
+    operations.push(Shown::insert(by.value.clone(), by.insert));
+    operations.push(Shown::remove(by.value, by.remove));
+    operations.extend(remove.map(|remove| Shown::remove(value, remove)));
+    Alarm { rule: Rule::Overtaken, operations }
+}

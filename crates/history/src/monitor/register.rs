@@ -1,0 +1,219 @@
+//! The rule for registers whose values are written once: exact, one event at a time.
+//!
+//! A write and the reads of its value are a *cluster*. The history is linearizable exactly when no read returns a value before its write is called
+//! and no two clusters are each partly before the other: some operation of u returned before one of v was called, and the other way
+//! round (the zones of Gibbons and Korach, without the case distinction). So of a cluster two numbers matter: its first return and its last call.
+//!
+//! Invariant: an alarm is a violation. A cluster is forgotten when to read its value is wrong for every read that is open or comes later;
+//! of those forgotten the greatest call is kept. So as many are kept as operations overlap. A value written again while it is
+//! kept is not checked until it is overwritten for certain; reads of it are counted ([`RegisterRule::unchecked`]).
+
+use std::collections::BTreeMap;
+use std::hash::Hash;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use super::alarm::{Alarm, Rule, Shown, Span};
+
+/// How many clusters are kept; beyond it what is read unknown is no alarm.
+pub const CLUSTERS_MAX: usize = 1 << 16;
+
+#[derive(Clone, Debug)]
+struct Cluster {
+    write: Span,
+    first_ret: Option<u64>,
+    last_call: u64,
+    /// The read that was called last.
+    read: Option<Span>,
+    /// Writes of the value that are open.
+    open: u32,
+    /// Written again while it was kept; until when writes of it returned.
+    repeated: Option<u64>,
+}
+
+/// A register that is watched.
+#[derive(Clone, Debug)]
+pub struct RegisterRule<V> {
+    clusters: HashMap<V, Cluster, RandomState>,
+    /// Open reads by their calls.
+    reading: BTreeMap<u64, ()>,
+    forgotten: Option<(u64, V, Span)>,
+    lenient: bool,
+    sweep_at: usize,
+    unchecked: u64,
+}
+
+impl<V: Clone + Eq + Hash> RegisterRule<V> {
+    /// A register that holds the initial value.
+    pub fn new(initial: V) -> Self {
+        let write = Span { thread: u32::MAX, call: 0, ret: 0 };
+        let first = Cluster { write, first_ret: Some(0), last_call: 0, read: None, open: 0, repeated: None };
+        RegisterRule {
+            clusters: [(initial, first)].into_iter().collect(),
+            reading: BTreeMap::new(),
+            forgotten: None,
+            lenient: false,
+            sweep_at: 16,
+            unchecked: 0,
+        }
+    }
+
+    /// One that was written before: what is read and was never seen to be written is no alarm.
+    pub fn attach(&mut self) {
+        self.lenient = true;
+    }
+
+    /// A write is called. Moments only ever grow, from 1.
+    pub fn call_write(&mut self, at: u64, thread: u32, value: &V) {
+        if let Some(cluster) = self.clusters.get_mut(value) {
+            cluster.repeated.get_or_insert(cluster.write.ret);
+            cluster.open += 1;
+            self.unchecked += 1;
+            return;
+        }
+        if self.clusters.len() >= CLUSTERS_MAX {
+            self.lenient = true;
+            self.unchecked += 1;
+            return;
+        }
+        let write = Span { thread, call: at, ret: 0 };
+        let new = Cluster { write, first_ret: None, last_call: at, read: None, open: 1, repeated: None };
+        self.clusters.insert(value.clone(), new);
+    }
+
+    /// A write that was called at `call` returns.
+    pub fn ret_write(&mut self, at: u64, value: &V) {
+        if let Some(cluster) = self.clusters.get_mut(value) {
+            cluster.open = cluster.open.saturating_sub(1);
+            match &mut cluster.repeated {
+                Some(last) => *last = at,
+                None => {
+                    cluster.write.ret = at;
+                    cluster.first_ret.get_or_insert(at);
+                }
+            }
+        }
+        self.sweep();
+    }
+
+    /// A write did not happen.
+    pub fn fail_write(&mut self, thread: u32, call: u64, value: &V, alarms: &mut Vec<Alarm<V>>) {
+        let Some(cluster) = self.clusters.get_mut(value) else { return };
+        cluster.open = cluster.open.saturating_sub(1);
+        if cluster.repeated.is_some() {
+            return;
+        }
+        if let Some(read) = cluster.read {
+            let write = Shown::insert(value.clone(), Span { thread, call, ret: 0 });
+            alarms.push(Alarm { rule: Rule::Stale, operations: vec![write, Shown::read(value.clone(), read)] });
+        }
+        self.clusters.remove(value);
+    }
+
+    /// A read is called.
+    pub fn call_read(&mut self, at: u64) {
+        self.reading.insert(at, ());
+    }
+
+    /// A read that was called at `call` did not happen, or nobody will know what it read.
+    pub fn drop_read(&mut self, call: u64) {
+        self.reading.remove(&call);
+    }
+
+    /// A read returns.
+    pub fn ret_read(&mut self, read: Span, value: &V, alarms: &mut Vec<Alarm<V>>) {
+        self.reading.remove(&read.call);
+        let shown = Shown::read(value.clone(), read);
+        let Some(cluster) = self.clusters.get_mut(value) else {
+            if self.lenient {
+                self.unchecked += 1;
+                return;
+            }
+            let mut operations = vec![shown];
+            if let Some((_, value, span)) = &self.forgotten {
+                operations.push(Shown::insert(value.clone(), *span));
+            }
+            alarms.push(Alarm { rule: Rule::Stale, operations });
+            return;
+        };
+        if cluster.repeated.is_some() {
+            self.unchecked += 1;
+            return;
+        }
+        let first_ret = cluster.first_ret.unwrap_or(read.ret);
+        let (last_call, write) = (cluster.last_call.max(read.call), cluster.write);
+        let by_forgotten = self.forgotten.as_ref().filter(|(call, ..)| *call > first_ret);
+        let mut other = by_forgotten.map(|(_, value, span)| Shown::insert(value.clone(), *span));
+        if other.is_none() {
+            let crosses = |cluster: &Cluster| {
+                cluster.repeated.is_none()
+                    && cluster.last_call > first_ret
+                    && cluster.first_ret.is_some_and(|ret| ret < last_call)
+            };
+            let crossing = self.clusters.iter().find(|(other, cluster)| *other != value && crosses(cluster));
+            other = crossing.map(|(value, cluster)| match cluster.read {
+                Some(read) if cluster.write.ret == 0 || read.call == cluster.last_call => {
+                    Shown::read(value.clone(), read)
+                }
+                _ => Shown::insert(value.clone(), cluster.write),
+            });
+        }
+        match other {
+            // What is wrong does not count: the next read is judged as though this one had not been.
+            Some(other) => {
+                let write = Some(Shown::insert(value.clone(), write)).filter(|_| write.thread != u32::MAX);
+                let operations = write.into_iter().chain([other, shown]).collect();
+                alarms.push(Alarm { rule: Rule::Stale, operations });
+            }
+            None => {
+                if let Some(cluster) = self.clusters.get_mut(value) {
+                    cluster.first_ret = Some(first_ret);
+                    cluster.last_call = last_call;
+                    cluster.read = Some(read);
+                }
+            }
+        }
+        self.sweep();
+    }
+
+    /// Forgets clusters that no read may return any more.
+    fn sweep(&mut self) {
+        if self.clusters.len() < self.sweep_at {
+            return;
+        }
+        let oldest = self.reading.keys().next().copied().unwrap_or(u64::MAX);
+        let seen = |cluster: &Cluster| cluster.repeated.is_none() && cluster.first_ret.is_some_and(|ret| ret < oldest);
+        // The two greatest last calls, so that none is compared with itself; and the greatest call of a write.
+        let (mut first, mut second, mut written) = (0, 0, 0);
+        for cluster in self.clusters.values().filter(|cluster| seen(cluster)) {
+            let call = cluster.last_call;
+            (first, second) = if call > first { (call, first) } else { (first, second.max(call)) };
+            written = written.max(cluster.write.call);
+        }
+        let mut forgotten = self.forgotten.take();
+        self.clusters.retain(|value, cluster| {
+            if let Some(last) = cluster.repeated {
+                return cluster.open > 0 || last >= written;
+            }
+            let other = if cluster.last_call == first { second } else { first };
+            let over = cluster.open == 0 && cluster.first_ret.is_some_and(|ret| ret < other && ret < oldest);
+            if over && forgotten.as_ref().is_none_or(|(call, ..)| *call < cluster.last_call) {
+                forgotten = Some((cluster.last_call, value.clone(), cluster.write));
+            }
+            !over
+        });
+        self.forgotten = forgotten;
+        self.sweep_at = (2 * self.clusters.len()).max(16);
+    }
+
+    /// How many reads and writes could not be checked in full.
+    pub fn unchecked(&self) -> u64 {
+        self.unchecked
+    }
+
+    /// How many entries it holds in all.
+    pub fn entries(&self) -> usize {
+        self.clusters.len() + self.reading.len()
+    }
+}
