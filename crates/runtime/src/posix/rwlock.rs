@@ -24,6 +24,8 @@ crate::entries_with_registers! {
     pthread_rwlock_trywrlock => trywrlock_at;
     pthread_rwlock_timedrdlock => timedrdlock_at;
     pthread_rwlock_timedwrlock => timedwrlock_at;
+    pthread_rwlock_clockrdlock => clockrdlock_at;
+    pthread_rwlock_clockwrlock => clockwrlock_at;
 }
 
 type P = *mut c_void;
@@ -157,6 +159,22 @@ unsafe extern "C" fn timedrdlock_at(rwlock: P, time: P) -> c_int {
         return unsafe { real::pthread_rwlock_timedrdlock()(rwlock, time) };
     }
     try_lock(rwlock as usize, false, libc::ETIMEDOUT, site::pc())
+}
+
+unsafe extern "C" fn clockrdlock_at(rwlock: P, clock: c_int, time: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_rwlock_clockrdlock()(rwlock, clock, time) };
+    }
+    try_lock(rwlock as usize, false, libc::ETIMEDOUT, site::pc())
+}
+
+unsafe extern "C" fn clockwrlock_at(rwlock: P, clock: c_int, time: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_rwlock_clockwrlock()(rwlock, clock, time) };
+    }
+    try_lock(rwlock as usize, true, libc::ETIMEDOUT, site::pc())
 }
 
 unsafe extern "C" fn timedwrlock_at(rwlock: P, time: P) -> c_int {

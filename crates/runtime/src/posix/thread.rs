@@ -25,6 +25,7 @@ crate::entries! {
 crate::entries_with_registers! {
     pthread_tryjoin_np => tryjoin_at;
     pthread_timedjoin_np => timedjoin_at;
+    pthread_clockjoin_np => clockjoin_at;
 }
 
 /// Creates a thread under control; its number.
@@ -160,6 +161,19 @@ unsafe extern "C" fn timedjoin_at(id: libc::pthread_t, result: *mut *mut c_void,
     if !active() {
         // SAFETY: the caller's request.
         return unsafe { real::pthread_timedjoin_np()(id, result, time) };
+    }
+    join_if_ended(id, result, libc::ETIMEDOUT, site::pc())
+}
+
+unsafe extern "C" fn clockjoin_at(
+    id: libc::pthread_t,
+    result: *mut *mut c_void,
+    clock: c_int,
+    time: *mut c_void,
+) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_clockjoin_np()(id, result, clock, time) };
     }
     join_if_ended(id, result, libc::ETIMEDOUT, site::pc())
 }
