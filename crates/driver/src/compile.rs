@@ -112,11 +112,15 @@ impl Compiler {
     }
 
     fn instrument(&self) -> Vec<&'static str> {
-        let mut flags = vec!["-O1", "-g", "-fsanitize=thread", "-fno-omit-frame-pointer", "-mcx16"];
+        let mut flags = vec!["-g", "-fsanitize=thread", "-fno-omit-frame-pointer", "-mcx16"];
         if self.is_clang() {
+            // LLVM moves a static variable that one function uses, and writes before it reads it, to that function's stack, atomic or
+            // not: Peterson's algorithm does not work any more. It makes variables of allocations and leaves out copies that nobody reads.
+            flags.extend(["-O0", "-fno-builtin"]);
             flags.extend(["-mllvm", "-tsan-distinguish-volatile=1", "-mllvm", crate::rust::WITHOUT_ENTRIES]);
         } else {
             flags.extend([
+                "-O1",
                 "--param=tsan-distinguish-volatile=1",
                 "--param=tsan-instrument-func-entry-exit=0",
                 "-Wno-tsan",

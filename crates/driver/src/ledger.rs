@@ -242,6 +242,7 @@ impl Ledger {
         self.total.redundant += report.redundant;
         self.total.blocked += report.blocked;
         self.total.truncated += report.truncated;
+        self.total.unfair += report.unfair;
         self.total.points += report.points;
         self.total.cpu_seconds += report.cpu_seconds;
         self.histories.extend(report.history_texts);

@@ -60,6 +60,9 @@ pub struct TestReport {
     pub blocked: u64,
     /// How many ended at the step limit.
     pub truncated: u64,
+    /// How many were ended because they were not fair: the search then does not claim to be complete.
+    #[serde(default)]
+    pub unfair: u64,
     /// How many steps, over all runs.
     pub points: u64,
     /// Processor time of the runs.
@@ -88,6 +91,7 @@ impl TestReport {
             redundant: 0,
             blocked: 0,
             truncated: 0,
+            unfair: 0,
             points: 0,
             cpu_seconds: 0.0,
             coverage: CoverageRecord::Partial,

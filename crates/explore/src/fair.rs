@@ -4,6 +4,9 @@
 //! longer go (Musuvathi and Qadeer, *Fair stateless model checking*, PLDI 2008, with windows of one yield). Two threads that spin
 //! on a third can so take turns only with the third between them.
 //!
+//! A strategy may press on with a thread that is held back. It then stays so, even if those who should have gone first wait in
+//! between, until each of them has made a step.
+//!
 //! Invariant: if some thread is enabled, some enabled thread is not held, or all are and then the hold means nothing
 //! ([`crate::ChoicePoint::available`]).
 
@@ -16,11 +19,15 @@ pub struct Fairness {
     first: [u64; Thread::MAX],
     /// The threads with a set that is not empty.
     held: u64,
+    /// Those of them that went nevertheless.
+    pressed: u64,
+    /// The threads that could go before the step.
+    enabled: u64,
 }
 
 impl Default for Fairness {
     fn default() -> Self {
-        Self { first: [0; Thread::MAX], held: 0 }
+        Self { first: [0; Thread::MAX], held: 0, pressed: 0, enabled: 0 }
     }
 }
 
@@ -40,17 +47,25 @@ impl Fairness {
     /// A thread made a step, and gave up its turn with it or not. `enabled` has a bit for each thread that can go now.
     pub fn stepped(&mut self, thread: Thread, yielded: bool, enabled: u64) {
         let bit = 1u64 << thread.index();
+        // Where all were held back, this one was as good as any.
+        if self.holds(thread, self.enabled) && self.enabled & !bit & !self.held != 0 {
+            self.pressed |= bit;
+        }
+        self.enabled = enabled;
         let mut rest = self.held;
         while rest != 0 {
             let other = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            self.first[other] &= enabled & !bit;
+            self.first[other] &= !bit & if self.pressed >> other & 1 == 0 { enabled } else { u64::MAX };
             if self.first[other] == 0 {
                 self.held &= !(1 << other);
+                self.pressed &= !(1 << other);
             }
         }
-        self.first[thread.index()] = if yielded { enabled & !bit } else { 0 };
-        if self.first[thread.index()] == 0 { self.held &= !bit } else { self.held |= bit }
+        if self.pressed & bit == 0 {
+            self.first[thread.index()] = if yielded { enabled & !bit } else { 0 };
+            if self.first[thread.index()] == 0 { self.held &= !bit } else { self.held |= bit }
+        }
     }
 
     /// Whether the thread has to let others go first. `enabled` as above.
@@ -101,12 +116,50 @@ mod tests {
     }
 
     #[test]
+    fn who_presses_on_is_still_held() {
+        let mut fair = Fairness::new();
+        let all = 0b111;
+        fair.stepped(Thread(0), true, all);
+        fair.stepped(Thread(0), false, all);
+        assert!(fair.holds(Thread(0), all), "the others have not gone");
+        fair.stepped(Thread(1), false, all);
+        fair.stepped(Thread(0), true, all);
+        assert!(fair.holds(Thread(0), all) && !fair.holds(Thread(0), 0b011), "thread 1 has had its turn");
+        fair.stepped(Thread(2), false, all);
+        assert!(!fair.any());
+    }
+
+    /// One that takes a lock and gives it back again and again keeps the other from going for half of the time.
+    #[test]
+    fn who_waits_in_between_is_not_forgotten() {
+        let mut fair = Fairness::new();
+        fair.stepped(Thread(0), true, 0b11);
+        fair.stepped(Thread(0), false, 0b01);
+        assert!(!fair.holds(Thread(0), 0b01), "nobody else can go");
+        fair.stepped(Thread(0), false, 0b11);
+        assert!(fair.holds(Thread(0), 0b11));
+        fair.stepped(Thread(1), false, 0b11);
+        assert!(!fair.any());
+    }
+
+    #[test]
+    fn where_all_are_held_the_one_that_goes_is_free() {
+        let mut fair = Fairness::new();
+        fair.stepped(Thread(0), true, 0b111);
+        fair.stepped(Thread(1), true, 0b011);
+        fair.stepped(Thread(0), false, 0b011);
+        assert!(!fair.holds(Thread(0), 0b011), "nobody else could go but one who was held, too");
+    }
+
+    #[test]
     fn who_can_no_longer_go_is_not_waited_for() {
         let mut fair = Fairness::new();
         fair.stepped(Thread(0), true, 0b11);
         assert!(fair.holds(Thread(0), 0b11));
         assert!(!fair.holds(Thread(0), 0b01), "thread 1 is blocked");
-        fair.stepped(Thread(0), true, 0b01);
-        assert!(!fair.any(), "nobody to wait for");
+        let mut fair = Fairness::new();
+        fair.stepped(Thread(0), true, 0b111);
+        fair.stepped(Thread(2), false, 0b101);
+        assert!(!fair.any(), "thread 2 has gone, thread 1 is blocked");
     }
 }

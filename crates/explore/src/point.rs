@@ -93,6 +93,8 @@ pub enum Stop {
     Diverged(usize),
     /// An operation waits, and no other may begin before it returns.
     Blocked,
+    /// A thread that has to let others go first would go once more, after so many times that the schedule is not fair any longer.
+    Unfair,
 }
 
 /// The answer to a choice point.
@@ -142,7 +144,7 @@ pub enum Coverage {
     Sampled(u64),
     /// The one schedule that was asked for.
     Replayed,
-    /// Less than the strategy set out to see: a program that does not repeat itself.
+    /// Less than the strategy set out to see: a program that does not repeat itself, or runs that were not fair.
     Partial,
 }
 
@@ -184,6 +186,11 @@ pub trait Strategy {
 
     /// How many runs were ended because they could only have repeated others.
     fn redundant(&self) -> u64 {
+        0
+    }
+
+    /// How many runs were ended because they were not fair.
+    fn unfair(&self) -> u64 {
         0
     }
 }

@@ -9,12 +9,12 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use selvedge_driver::{FindingKind, Settings};
-use selvedge_explore::{Access, Decision, Fairness, Pending, Readiness, Strategy, Thread, Trace};
+use selvedge_explore::{Access, Decision, Fairness, Kind, Pending, Readiness, Strategy, Thread, Trace};
 
 use crate::fiber::{Fiber, Wants};
 use crate::history::Histories;
 use crate::lineup::Lineup;
-use crate::posix::objects::Objects;
+use crate::posix::objects::{self, Objects};
 use crate::race::Races;
 use crate::retry::{self, Retries};
 use crate::switch::{Context, fs_base};
@@ -60,6 +60,8 @@ pub struct Detail {
 
 /// So many steps of one thread are enough while others could go.
 const IN_A_ROW_MAX: u32 = 500;
+/// Every so many steps it is seen to that nobody who could go was left out all the time. A power of two.
+const ROUND: usize = 512;
 
 /// Everything.
 pub struct Control {
@@ -396,6 +398,51 @@ impl Control {
         any
     }
 
+    /// The current thread went round a loop without effect: it goes on when something that it read has changed.
+    #[cold]
+    pub fn expect_change(&mut self) {
+        self.spinning |= 1 << self.current;
+        let fiber = self.fiber();
+        fiber.woken = fiber.spin.sees_change();
+    }
+
+    /// The current thread goes on: what it waited for, but for `made` itself, belongs to its step.
+    #[cold]
+    pub fn saw_change(&mut self, made: Option<&Access>) {
+        self.spinning &= !(1 << self.current);
+        let awaited = std::mem::take(&mut self.fiber().spin.awaited);
+        for access in awaited.iter().filter(|access| made.is_none_or(|made| !made.overlaps(access))) {
+            self.trace.access(Access { kind: Kind::Read, ..*access });
+        }
+        self.fiber().spin.awaited = awaited;
+    }
+
+    /// Wakes the threads whose loops wait for a change of these bytes.
+    #[cold]
+    pub fn tell_loops(&mut self, access: &Access) {
+        let mut rest = self.spinning;
+        while rest != 0 {
+            let thread = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let fiber = &mut self.fibers[thread];
+            fiber.woken |= fiber.spin.awaited.iter().any(|awaited| awaited.overlaps(access));
+        }
+    }
+
+    /// Whether what somebody tried to take in vain could be taken now.
+    pub fn would_succeed(&self, attempt: &Access) -> bool {
+        let inside = objects::inner(attempt.object) as usize;
+        match attempt.kind {
+            // The address is that of a mutex or of a lock for readers and writers; of what it is not, nobody holds it.
+            Kind::Acquire => self.objects.mutex_free(inside) && self.objects.writable(inside),
+            Kind::AcquireShared => self.objects.readable(inside),
+            // SAFETY: the address of a semaphore that the thread is in a loop on.
+            Kind::Take => unsafe { *(inside as *const u32) > 0 },
+            Kind::Await => self.fibers.get(inside).is_some_and(|fiber| fiber.ended),
+            _ => false,
+        }
+    }
+
     /// As `refresh`, which has little to do when nobody gave way and nobody waits for more than the end of a thread.
     #[inline(always)]
     fn refresh_quickly(&mut self) -> u64 {
@@ -458,7 +505,7 @@ impl Control {
     pub fn step_done(&mut self, created: Option<Thread>, yielded: bool, detail: Detail) {
         let again = self.trace.steps().last().is_some_and(|step| step.thread.index() == self.current);
         self.in_a_row = if again { self.in_a_row + 1 } else { 0 };
-        let tired = self.in_a_row >= IN_A_ROW_MAX;
+        let tired = self.in_a_row >= IN_A_ROW_MAX || self.trace.len() % ROUND == ROUND - 1 && self.leaves_out();
         if tired {
             self.in_a_row = 0;
         }
@@ -470,6 +517,14 @@ impl Control {
         }
         self.fiber().made += 1;
         self.under_way = false;
+    }
+
+    /// Whether some thread could go and has not gone for a round, because others took turns.
+    #[cold]
+    fn leaves_out(&self) -> bool {
+        let recent = &self.trace.steps()[self.trace.len() + 1 - ROUND..];
+        let went = recent.iter().fold(1u64 << self.current, |set, step| set | 1 << step.thread.index());
+        self.pending.iter().any(|pending| pending.is_enabled() && went >> pending.thread.index() & 1 == 0)
     }
 
     #[cold]

@@ -58,7 +58,11 @@ impl Wants {
             // SAFETY: the address of a semaphore that the thread is in a call on.
             Wants::Unit(semaphore) => unsafe { *(semaphore as *const u32) > 0 },
             Wants::End(other) => control.fibers[other].ended,
-            Wants::Wake | Wants::Change => control.fibers[thread].woken,
+            Wants::Wake => control.fibers[thread].woken,
+            Wants::Change => {
+                let fiber = &control.fibers[thread];
+                fiber.woken || fiber.spin.attempts().any(|attempt| control.would_succeed(attempt))
+            }
             Wants::Once(once) => control.objects.once_done(once),
             Wants::Gate => control.lineup.is_open(),
             Wants::Columns => control.lineup.threads.iter().all(|&other| control.fibers[other].ended),

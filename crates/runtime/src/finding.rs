@@ -12,7 +12,7 @@ use crate::posix::objects;
 /// What a run found, if it ended badly.
 pub fn of_run(control: &Control, end: End, test: &str, run: u64) -> Option<Finding> {
     let failure = match end {
-        End::Complete | End::Stopped(Stop::Redundant | Stop::Blocked) => return None,
+        End::Complete | End::Stopped(Stop::Redundant | Stop::Blocked | Stop::Unfair) => return None,
         End::Failed => control.failure.clone()?,
         End::Stuck => stuck(control),
         End::Truncated => Failure {
@@ -85,9 +85,24 @@ fn waits(control: &Control, thread: usize) -> Option<Waits> {
         }
         Wants::Wake => (objects::name(fiber.asleep_on).unwrap_or("wake-up"), objects::inner(fiber.asleep_on)),
         Wants::Once(once) => ("once", once as u64),
-        Wants::Change => ("a change", fiber.spin.awaited.first().map_or(0, |access| access.object)),
+        Wants::Change => return Some(awaits(control, fiber.spin.awaited.first()?)),
     };
     Some(Waits { what: what.into(), object, held_by: holder(control, fiber.wants) })
+}
+
+/// What a loop waits for.
+fn awaits(control: &Control, awaited: &Access) -> Waits {
+    let object = objects::inner(awaited.object);
+    let (what, held_by) = match (objects::is_abstract(awaited.object), awaited.kind) {
+        (false, _) => ("a change", None),
+        (_, Kind::Await) => ("an end", None),
+        _ => {
+            let address = object as usize;
+            let holds = holder(control, Wants::Mutex(address)).or(holder(control, Wants::Exclusive(address)));
+            ("an attempt", holds)
+        }
+    };
+    Waits { what: what.into(), object, held_by }
 }
 
 /// Why nobody can go.
@@ -99,6 +114,11 @@ pub fn stuck(control: &Control) -> Failure {
             parts.push(match (what.as_str(), held_by) {
                 ("join", _) => format!("T{thread} waits for the end of T{object}"),
                 ("a change", _) => format!("T{thread} goes round a loop that reads {object:#x}"),
+                ("an end", _) => format!("T{thread} goes round a loop until T{object} ends"),
+                ("an attempt", Some(owner)) => {
+                    format!("T{thread} goes round a loop that tries to take {object:#x} held by T{owner}")
+                }
+                ("an attempt", None) => format!("T{thread} goes round a loop that tries to take {object:#x}"),
                 (what, Some(owner)) => format!("T{thread} waits for {what} {object:#x} held by T{owner}"),
                 (what, None) => format!("T{thread} waits for {what} {object:#x}"),
             });

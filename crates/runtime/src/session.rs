@@ -460,6 +460,7 @@ fn explore(test: &Test, settings: &Settings) -> TestReport {
             return report;
         }
         report.redundant += with(|control| control.strategy.redundant());
+        report.unfair += with(|control| control.strategy.unfair());
         let reached = coverage.or_else(|| with(|control| control.strategy.so_far()));
         report.coverage = reached.map_or(CoverageRecord::Partial, CoverageRecord::from);
         if let Some(Coverage::Preemptions(bound)) = reached {

@@ -28,6 +28,7 @@ pub fn explore(
     let (phase, cut) = with(|control| {
         report.history_texts = control.histories.seen().iter().cloned().collect();
         report.redundant += control.strategy.redundant();
+        report.unfair += control.strategy.unfair();
         match control.strategy.so_far() {
             Some(Coverage::Preemptions(bound)) => {
                 report.bound = Some(bound);
@@ -91,8 +92,10 @@ fn work(test: &Test, settings: &Settings, globals: &Snapshot, until: f64, errand
     report.cpu_seconds = sys::cpu();
     with(|control| {
         report.redundant = control.strategy.redundant();
+        report.unfair = control.strategy.unfair();
         report.history_texts = control.histories.seen().iter().cloned().collect();
         let (rest, ended) = match coverage {
+            Some(Coverage::Partial) if report.unfair > 0 => (vec![], Ended::Early),
             Some(Coverage::Partial) => (vec![], Ended::Diverged),
             Some(_) => (vec![], Ended::Complete),
             None => (control.strategy.rest().unwrap_or_default(), Ended::Early),

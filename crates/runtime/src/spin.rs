@@ -4,10 +4,12 @@
 //! thread comes to the same instruction a second time with the same registers and the same stack, and has changed no
 //! memory in between, it will go round for ever unless something that it read on the way changes. It then waits for
 //! that, like a thread that waits for a lock: no unfairness, and no livelock that is none. Nothing is lost, because another
-//! round would change nothing.
+//! round would change nothing. An attempt that failed, such as a try-lock, counts as a read of what it wanted to take, and what it waits
+//! for is that it would succeed.
 
 use selvedge_explore::{Access, Kind};
 
+use crate::posix::objects;
 use crate::site;
 
 /// Rounds are looked for only after so many steps without effect: hashing the stack costs more than a step.
@@ -23,6 +25,10 @@ pub struct Spin {
     quiet: u32,
     /// How often it gave up its turn since it last had an effect.
     yields: u32,
+    /// How often it looked at the clock since it last had an effect.
+    looks: u32,
+    /// How many waits in a row have timed out.
+    timeouts: u32,
     /// The states in which it was, and how many reads it had made.
     states: Vec<(u64, u32)>,
     /// What it read.
@@ -35,6 +41,7 @@ impl Spin {
     /// Forgets everything.
     pub fn reset(&mut self) {
         self.effect();
+        self.timeouts = 0;
         self.awaited.clear();
     }
 
@@ -44,6 +51,7 @@ impl Spin {
         if self.quiet > 0 {
             self.quiet = 0;
             self.yields = 0;
+            self.looks = 0;
             self.states.clear();
             self.reads.clear();
         }
@@ -72,7 +80,8 @@ impl Spin {
             self.awaited.clear();
             for access in self.reads[since as usize..].iter().rev() {
                 if !self.awaited.iter().any(|other| other.object == access.object && other.size == access.size) {
-                    self.awaited.push(Access::new(access.object, access.size, Kind::Read).waiting().after(access.old));
+                    let kind = if objects::is_abstract(access.object) { access.kind } else { Kind::Read };
+                    self.awaited.push(Access::new(access.object, access.size, kind).waiting().after(access.old));
                 }
             }
             self.states.clear();
@@ -91,22 +100,31 @@ impl Spin {
         self.yields > 1
     }
 
-    /// Whether something that it waits for is no longer what it read.
+    /// A timed wait ends, because its time has passed or because it was woken; answers whether the thread has to give up its turn. As above: the
+    /// first time that nobody came may be chance.
+    pub fn times_out(&mut self, passed: bool) -> bool {
+        self.timeouts = if passed { self.timeouts + 1 } else { 0 };
+        self.timeouts > 1
+    }
+
+    /// The thread looks at the clock; how often it has done so since it last did something else.
+    pub fn looks(&mut self) -> u32 {
+        self.quiet += 1;
+        self.looks += 1;
+        self.looks - 1
+    }
+
+    /// What it tried to take in vain and waits for.
+    pub fn attempts(&self) -> impl Iterator<Item = &Access> {
+        self.awaited.iter().filter(|access| objects::is_abstract(access.object))
+    }
+
+    /// Whether some memory that it waits for is no longer what it read.
     pub fn sees_change(&self) -> bool {
-        self.awaited.iter().any(|access| {
-            let at = access.object as usize;
-            // SAFETY: the thread read these bytes a moment ago.
-            let value = unsafe {
-                match access.size {
-                    1 => u64::from(*(at as *const u8)),
-                    2 => u64::from((at as *const u16).read_unaligned()),
-                    4 => u64::from((at as *const u32).read_unaligned()),
-                    8 => (at as *const u64).read_unaligned(),
-                    _ => return true,
-                }
-            };
-            value != access.old
-        })
+        self.awaited
+            .iter()
+            .filter(|access| !objects::is_abstract(access.object))
+            .any(|access| value_at(access).is_none_or(|value| value != access.old))
     }
 
     /// The thread made a step that changed nothing.
@@ -116,6 +134,21 @@ impl Spin {
         if self.quiet > PATIENCE {
             self.reads.push(*access);
         }
+    }
+}
+
+/// The value that an access touches; `None` when it is too large.
+pub fn value_at(access: &Access) -> Option<u64> {
+    let at = access.object as usize;
+    // SAFETY: the thread reads these bytes, or read them a moment ago.
+    unsafe {
+        Some(match access.size {
+            1 => u64::from(*(at as *const u8)),
+            2 => u64::from((at as *const u16).read_unaligned()),
+            4 => u64::from((at as *const u32).read_unaligned()),
+            8 => (at as *const u64).read_unaligned(),
+            _ => return None,
+        })
     }
 }
 

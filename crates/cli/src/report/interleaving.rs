@@ -393,6 +393,8 @@ pub fn waits(finding: &Finding, names: &mut Names) -> Vec<String> {
         sentences.push(match (waits.what.as_str(), &site.call) {
             ("join", _) => format!("{who} waits for T{} to end{at}", waits.object),
             ("a change", _) => format!("{who} goes round a loop until {object} changes{at}"),
+            ("an end", _) => format!("{who} goes round a loop until T{} ends{at}", waits.object),
+            ("an attempt", _) => format!("{who} goes round a loop that tries to take {object}{held}{at}"),
             // The name of the call says more than that of what it is made of.
             ("futex", Some(call)) => format!("{who} waits in {call}{at} for {object}{held}"),
             (what, _) => format!("{who} waits for {} {object}{held}{at}", clean(what)),

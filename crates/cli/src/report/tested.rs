@@ -95,6 +95,8 @@ impl Tested {
             Some("worker")
         } else if report.runs >= settings.runs_max {
             Some("runs")
+        } else if report.unfair > 0 {
+            Some("fairness")
         } else {
             Some("time")
         }
@@ -220,6 +222,11 @@ impl Tested {
             ("time", Some(time)) => format!(
                 "stopped by the time limit, {} for each test: --time-max TIME allows more (none for no limit)",
                 show_time(time)
+            ),
+            ("fairness", _) => format!(
+                "{} given up as unfair: a loop went round again and again while others could go, and it counts its rounds or \
+                 looks at the clock, so that no two rounds are the same",
+                if self.report.unfair == 1 { "1 run was".into() } else { format!("{} runs were", count(self.report.unfair)) }
             ),
             ("interrupted", _) => "interrupted".to_owned(),
             ("worker", _) => {

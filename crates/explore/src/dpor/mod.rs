@@ -12,6 +12,10 @@
 //! (the others were found before, in the run that shares the prefix); a thread that has not ended counts with its pending
 //! access, so that runs that got stuck, failed or were cut short lead on like others.
 //!
+//! Fairness ([`crate::Fairness`]) is not kept by swapping independent steps, so a thread that is held back is run where a race asks for
+//! it, or classes would be lost. A loop that yields without end would have a class for each number of rounds; a run in which a thread
+//! is passed over `UNFAIR_MAX` times is given up, and then the search does not claim to be complete.
+//!
 //! A machine that wants the order of returns and calls kept (SEMANTICS.md, *Exploration*) records them as accesses to
 //! [`crate::HISTORY`]. Cost of a run with n steps, m of them new: O(n·m) for the races, O(n) for each race found.
 
@@ -27,6 +31,9 @@ use crate::point::{ChoicePoint, Coverage, Decision, End, Readiness, Run, Stop, S
 use event::{Accesses, Event, conflict, weak_initial};
 use race::{Past, Race};
 use wakeup::{Branch, Wakeup};
+
+/// How often others who have to let a thread go first may go before it.
+const UNFAIR_MAX: u32 = 100;
 
 /// A pick on the current path.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +83,9 @@ pub struct Dpor {
     started: bool,
     diverged: bool,
     redundant: u64,
+    unfair: u64,
+    /// How often, since each thread last went, another did that had to let it go first.
+    passed_over: Vec<u32>,
     races: Vec<Race>,
 }
 
@@ -138,6 +148,20 @@ impl Dpor {
         };
         self.nodes.push(Node { thread, sleep, rest, picks, touched: Accesses::None });
         Decision::Run(thread)
+    }
+
+    /// Whether the run may go on with that thread, which is counted.
+    fn is_fair(&mut self, thread: Thread, at: &ChoicePoint<'_>) -> bool {
+        let held = at.pending_of(thread).is_some_and(|pending| pending.readiness == Readiness::Held);
+        if !held && self.passed_over.is_empty() {
+            return true;
+        }
+        self.passed_over.resize(Thread::MAX, 0);
+        self.passed_over[thread.index()] = 0;
+        for pending in at.pending.iter().filter(|pending| held && pending.readiness == Readiness::Ready) {
+            self.passed_over[pending.thread.index()] += 1;
+        }
+        self.passed_over.iter().all(|&times| times <= UNFAIR_MAX)
     }
 
     /// Takes over the new part of the run, and plans what its races ask for.
@@ -282,8 +306,9 @@ impl Strategy for Dpor {
             return ControlFlow::Break(Coverage::Partial);
         }
         if self.started && self.nodes.is_empty() {
-            return ControlFlow::Break(Coverage::Exhaustive);
+            return ControlFlow::Break(if self.unfair > 0 { Coverage::Partial } else { Coverage::Exhaustive });
         }
+        self.passed_over.clear();
         self.started = true;
         ControlFlow::Continue(())
     }
@@ -291,7 +316,11 @@ impl Strategy for Dpor {
     fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision {
         self.depth = at.trace.len();
         self.picked = 0;
-        if at.trace.len() < self.nodes.len() { self.again(at) } else { self.enter(at) }
+        let decision = if at.trace.len() < self.nodes.len() { self.again(at) } else { self.enter(at) };
+        match decision {
+            Decision::Run(thread) if !self.is_fair(thread, at) => Decision::Stop(Stop::Unfair),
+            decision => decision,
+        }
     }
 
     fn pick(&mut self, options: u32) -> u32 {
@@ -314,6 +343,7 @@ impl Strategy for Dpor {
         match run.end {
             End::Stopped(Stop::Diverged(_)) => self.diverged = true,
             End::Stopped(Stop::Redundant) => self.redundant += 1,
+            End::Stopped(Stop::Unfair) => self.unfair += 1,
             _ => {}
         }
         if self.diverged {
@@ -332,5 +362,9 @@ impl Strategy for Dpor {
 
     fn redundant(&self) -> u64 {
         self.redundant
+    }
+
+    fn unfair(&self) -> u64 {
+        self.unfair
     }
 }

@@ -6,6 +6,8 @@
 //! acquisition of whoever released it). This is the treatment of blocking of the journal version of optimal DPOR
 //! (Abdulla et al., JACM 64(4), 2017, section 10), made to fit counted and shared locks.
 
+use std::cmp::Reverse;
+
 use crate::access::{Access, Condition, Kind, Thread, dependent};
 
 use super::event::{Accesses, Event};
@@ -160,7 +162,10 @@ impl Past {
                 }
             }
         }
-        found.sort_unstable_by(|a, b| b.cmp(a));
+        // Of two accesses that meet the same event, the one that did not have to wait for it shows that the event could have come before it:
+        // a wait that was woken, and would have timed out.
+        let accesses = event.accesses.as_slice();
+        found.sort_unstable_by_key(|&(at, index)| (Reverse(at), accesses[index as usize].waits, Reverse(index)));
     }
 
     /// The last event before which a waiting event could have gone, given that it went after the one at `from`.

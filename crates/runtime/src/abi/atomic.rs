@@ -72,7 +72,7 @@ fn arrive(object: u64, size: u32, kind: Kind, told: Told, expected: u64, place: 
         arrive_again(Access::new(object, size, kind).if_found(condition), told.failure(place), pc);
     } else {
         if waited {
-            expect_change();
+            with(Control::expect_change);
         }
         let access = Access { object, size, kind, waits: waited, condition, changed: true, old: 0 };
         point::arrive_here(access, if waited { Wants::Change } else { Wants::Nothing }, pc);
@@ -90,25 +90,6 @@ fn arrive_again(mut access: Access, failure: Option<Failure>, pc: u64) {
         None => Wants::Nothing,
     };
     point::arrive(access, wants, pc);
-}
-
-/// The thread went round a loop without effect: it goes on when something that it read has changed.
-#[cold]
-fn expect_change() {
-    with(|control| {
-        control.spinning |= 1 << control.current;
-        let fiber = control.fiber();
-        fiber.woken = fiber.spin.sees_change();
-    });
-}
-
-/// The thread goes on: what it waited for belongs to its step.
-#[cold]
-fn saw_change(control: &mut Control) {
-    control.spinning &= !(1 << control.current);
-    let awaited = std::mem::take(&mut control.fiber().spin.awaited);
-    awaited.iter().for_each(|&access| control.trace.access(access));
-    control.fiber().spin.awaited = awaited;
 }
 
 /// An access as it came out.
@@ -156,7 +137,7 @@ fn record(
     let access = Access { object, size, kind, waits, condition, changed: kind != Kind::Read && old != new, old };
     control.trace.access(access);
     if waited {
-        saw_change(control);
+        control.saw_change(None);
     }
     point::finish(control, None, false, Some(new));
     noted(control, &access);
@@ -185,19 +166,7 @@ fn noted(control: &mut Control, access: &Access) {
     }
     control.fiber().effect();
     if control.spinning != 0 {
-        wake(control, access);
-    }
-}
-
-/// Wakes the threads that wait for a change of these bytes.
-#[cold]
-fn wake(control: &mut Control, access: &Access) {
-    let mut rest = control.spinning;
-    while rest != 0 {
-        let thread = rest.trailing_zeros() as usize;
-        rest &= rest - 1;
-        let fiber = &mut control.fibers[thread];
-        fiber.woken |= fiber.spin.awaited.iter().any(|awaited| awaited.overlaps(access));
+        control.tell_loops(access);
     }
 }
 

@@ -10,8 +10,9 @@ use selvedge_explore::{Access, Kind};
 use crate::control::{active, private, with};
 use crate::fiber::{Wants, fail};
 use crate::memory::arena;
+use crate::posix::attempt;
 use crate::race::{Conflict, Touch};
-use crate::{point, site};
+use crate::{point, site, spin};
 
 /// Looks at an access of the code under test.
 #[inline(always)]
@@ -78,27 +79,47 @@ fn volatile(address: *mut c_void, size: usize, write: bool) {
     let kind = if write { Kind::Write } else { Kind::Read };
     let access = Access::new(address as u64, size as u32, kind);
     let pc = site::pc();
+    if !write {
+        return volatile_read(access, pc);
+    }
     point::arrive(access, Wants::Nothing, pc);
     arena::check(address as usize, size, write, pc);
-    point::record(access, None);
-    with(|control| control.fiber().effect());
+    with(|control| {
+        control.trace.access(access);
+        point::finish(control, None, false, None);
+        control.fiber().effect();
+        // The thread writes before anybody else goes.
+        if control.spinning != 0 {
+            control.tell_loops(&access);
+        }
+    });
+}
+
+/// Loops that wait for a volatile variable are loops that wait.
+fn volatile_read(access: Access, pc: u64) {
+    let attempt = attempt::arrive(access, pc);
+    arena::check(access.object as usize, access.size as usize, false, pc);
+    let value = spin::value_at(&access).unwrap_or(0);
+    with(|control| attempt.fails(control, value, false));
 }
 
 macro_rules! accesses {
-    ($entries:ident: $($name:ident: $how:ident($size:expr, $write:expr);)*) => { $(
+    ($($name:ident: $how:ident($size:expr, $write:expr);)*) => { $(
         mod $name {
             use super::*;
             pub unsafe extern "C" fn at(address: *mut c_void) {
                 super::$how(address, $size, $write)
             }
         }
-    )*
-    crate::$entries! { $($name => $name::at;)* }
+    )* };
+    (noting $entries:ident; $($name:ident: $how:ident($size:expr, $write:expr);)*) => {
+        accesses! { $($name: $how($size, $write);)* }
+        crate::$entries! { $($name => $name::at;)* }
     };
 }
 
 accesses! {
-    entries_off_stack:
+    noting entries_off_stack;
     __tsan_read1: plain(1, false);
     __tsan_read2: plain(2, false);
     __tsan_read4: plain(4, false);
@@ -134,7 +155,7 @@ accesses! {
 }
 
 accesses! {
-    entries:
+    noting entries_with_registers;
     __tsan_volatile_read1: volatile(1, false);
     __tsan_volatile_read2: volatile(2, false);
     __tsan_volatile_read4: volatile(4, false);

@@ -64,8 +64,11 @@ impl<'a, 'b> Phase2<'a, 'b> {
                 (Err(outcome), _) => return outcome,
             };
             reached = match (coverage, reached) {
+                (Some(Coverage::Partial) | None, Some(before)) => Some(before),
+                (Some(Coverage::Partial), None) => {
+                    return Outcome::Unknown("runs that were not fair had to be left out".into());
+                }
                 (Some(coverage), _) => Some(coverage),
-                (None, Some(before)) => Some(before),
                 (None, None) if self.bench.trial.is_some() && !self.bench.out_of_time() => continue,
                 (None, None) if self.numbers.runs - from >= runs_max => {
                     return Outcome::Unknown(format!("a matrix took more than {runs_max} runs"));
@@ -116,7 +119,7 @@ impl<'a, 'b> Phase2<'a, 'b> {
             End::Complete => Ending::Full,
             End::Truncated if with(|control| starved(control)) => return Err(self.unfair()),
             End::Stuck | End::Truncated if with(|control| control.lineup.any_open()) => Ending::Stuck,
-            End::Stopped(Stop::Redundant | Stop::Blocked) => return Ok(()),
+            End::Stopped(Stop::Redundant | Stop::Blocked | Stop::Unfair) => return Ok(()),
             End::Stopped(Stop::Diverged(_)) => return Err(uncontrolled("phase 2")),
             End::Stuck | End::Truncated | End::Failed => return Err(self.ended_badly(end)),
         };

@@ -24,8 +24,6 @@ crate::entries! {
     thrd_yield => yield_at;
     thrd_sleep => sleep_at;
     mtx_lock => lock_at;
-    mtx_trylock => trylock_at;
-    mtx_timedlock => timedlock_at;
     mtx_unlock => unlock_at;
     cnd_wait => wait_at;
     cnd_timedwait => timedwait_at;
@@ -35,6 +33,11 @@ crate::entries! {
     tss_create => key_create_at;
     tss_get => key_get_at;
     tss_set => key_set_at;
+}
+
+crate::entries_with_registers! {
+    mtx_trylock => trylock_at;
+    mtx_timedlock => timedlock_at;
 }
 
 /// The kind that glibc's `mtx_init` left: the same object as a `pthread_mutex_t`.

@@ -51,8 +51,10 @@ pub fn sleep(object: u64, until: Option<u64>, pc: u64, leave_queue: impl FnOnce(
             control.trace.access(awaited);
             control.races.acquire(current, object);
         }
-        control.fiber().spin.effect();
-        point::finish(control, None, timed && !woken, None);
+        let spin = &mut control.fiber().spin;
+        spin.effect();
+        let yields = timed && spin.times_out(!woken);
+        point::finish(control, None, yields, None);
         woken
     })
 }

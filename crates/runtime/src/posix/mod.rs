@@ -1,5 +1,6 @@
 //! The parts of libc that wait, or that answer differently each time.
 
+pub mod attempt;
 pub mod barrier;
 pub mod c11;
 pub mod condition;

@@ -8,22 +8,26 @@ use selvedge_explore::{Access, Condition, Kind};
 use crate::control::{Control, active, with};
 use crate::fiber::{Wants, fail};
 use crate::posix::objects::{self, Mutex};
-use crate::posix::real;
+use crate::posix::{attempt, real};
 use crate::{point, site};
 
 crate::entries! {
     pthread_mutex_init => init_at;
     pthread_mutex_destroy => destroy_at;
     pthread_mutex_lock => lock_at;
-    pthread_mutex_trylock => trylock_at;
-    pthread_mutex_timedlock => timedlock_at;
-    pthread_mutex_clocklock => clocklock_at;
     pthread_mutex_unlock => unlock_at;
     pthread_spin_init => spin_init_at;
     pthread_spin_destroy => spin_destroy_at;
     pthread_spin_lock => spin_lock_at;
-    pthread_spin_trylock => spin_trylock_at;
     pthread_spin_unlock => spin_unlock_at;
+}
+
+// A loop that only tries is recognised by the state of its thread.
+crate::entries_with_registers! {
+    pthread_mutex_trylock => trylock_at;
+    pthread_mutex_timedlock => timedlock_at;
+    pthread_mutex_clocklock => clocklock_at;
+    pthread_spin_trylock => spin_trylock_at;
 }
 
 /// How a mutex treats an owner who locks it again.
@@ -95,22 +99,17 @@ pub fn try_lock(mutex: usize, flavour: Flavour, busy: c_int, pc: u64) -> c_int {
         Some(answer) => return answer,
         None => {}
     }
-    let mut access = Access::new(objects::lock(mutex), 1, Kind::Acquire).if_found(Condition::Equals(Access::FREE));
-    point::arrive(access, Wants::Nothing, pc);
-    let free = with(|control| control.objects.mutex_free(mutex));
-    if free {
-        with(|control| take(control, mutex));
-        access.old = Access::FREE;
-        point::record(access, None);
-        return 0;
-    }
-    access.kind = Kind::Read;
-    access.old = Access::HELD;
+    let access = Access::new(objects::lock(mutex), 1, Kind::Acquire).if_found(Condition::Equals(Access::FREE));
+    let attempt = attempt::arrive(access, pc);
     with(|control| {
-        control.trace.access(access);
-        point::finish(control, None, busy == libc::ETIMEDOUT, None);
-    });
-    busy
+        if control.objects.mutex_free(mutex) {
+            take(control, mutex);
+            attempt.succeeds(control, Access::FREE);
+            return 0;
+        }
+        attempt.fails(control, Access::HELD, busy == libc::ETIMEDOUT);
+        busy
+    })
 }
 
 /// Gives the mutex up, as part of a step that is under way.

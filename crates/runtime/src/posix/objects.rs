@@ -48,6 +48,12 @@ fn tagged(tag: u64, address: usize) -> u64 {
     ABSTRACT | tag << 48 | address as u64
 }
 
+/// Whether this is something of ours, and no address.
+#[inline]
+pub fn is_abstract(object: u64) -> bool {
+    object & ABSTRACT != 0
+}
+
 /// A mutex, a lock for readers and writers, a semaphore.
 pub fn lock(address: usize) -> u64 {
     tagged(1, address)

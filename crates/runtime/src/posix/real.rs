@@ -97,6 +97,14 @@ real! {
     time: fn(*mut i64) -> i64;
     rand: fn() -> c_int;
     random: fn() -> i64;
+    lrand48: fn() -> i64;
+    timespec_get: fn(P, c_int) -> c_int;
+    clock: fn() -> i64;
+    pthread_clockjoin_np: fn(libc::pthread_t, *mut P, c_int, P) -> c_int;
+    pthread_rwlock_clockrdlock: fn(P, c_int, P) -> c_int;
+    pthread_rwlock_clockwrlock: fn(P, c_int, P) -> c_int;
+    mrand48: fn() -> i64;
+    drand48: fn() -> f64;
     exit: fn(c_int);
     thrd_create: fn(P, P, P) -> c_int;
     thrd_join: fn(libc::pthread_t, *mut c_int) -> c_int;

@@ -5,10 +5,10 @@ use std::ffi::{c_int, c_void};
 use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Condition, Kind};
 
-use crate::control::{active, with};
+use crate::control::{Control, active, with};
 use crate::fiber::{Wants, fail};
 use crate::posix::objects::{self, RwLock};
-use crate::posix::real;
+use crate::posix::{attempt, real};
 use crate::{point, site};
 
 crate::entries! {
@@ -16,11 +16,16 @@ crate::entries! {
     pthread_rwlock_destroy => destroy_at;
     pthread_rwlock_rdlock => rdlock_at;
     pthread_rwlock_wrlock => wrlock_at;
+    pthread_rwlock_unlock => unlock_at;
+}
+
+crate::entries_with_registers! {
     pthread_rwlock_tryrdlock => tryrdlock_at;
     pthread_rwlock_trywrlock => trywrlock_at;
     pthread_rwlock_timedrdlock => timedrdlock_at;
     pthread_rwlock_timedwrlock => timedwrlock_at;
-    pthread_rwlock_unlock => unlock_at;
+    pthread_rwlock_clockrdlock => clockrdlock_at;
+    pthread_rwlock_clockwrlock => clockwrlock_at;
 }
 
 type P = *mut c_void;
@@ -29,21 +34,19 @@ fn old(lock: &RwLock) -> u64 {
     if lock.writer.is_some() { Access::HELD } else { lock.readers.len() as u64 }
 }
 
-/// Takes the lock, for the step that is under way, and records it.
-fn take(lock: usize, write: bool, mut access: Access) {
-    with(|control| {
-        let current = control.current;
-        let state = control.objects.rwlocks.entry(lock).or_default();
-        access.old = old(state);
-        if write {
-            state.writer = Some(current as u8);
-        } else {
-            state.readers.push(current as u8);
-        }
-        control.races.acquire(current, objects::lock(lock));
-        control.fiber().spin.effect();
-    });
-    point::record(access, None);
+/// Takes the lock, for the step that is under way; what it was before.
+fn take(control: &mut Control, lock: usize, write: bool) -> u64 {
+    let current = control.current;
+    let state = control.objects.rwlocks.entry(lock).or_default();
+    let old = old(state);
+    if write {
+        state.writer = Some(current as u8);
+    } else {
+        state.readers.push(current as u8);
+    }
+    control.races.acquire(current, objects::lock(lock));
+    control.fiber().spin.effect();
+    old
 }
 
 fn kind(write: bool) -> Kind {
@@ -53,28 +56,24 @@ fn kind(write: bool) -> Kind {
 fn lock(lock: usize, write: bool, pc: u64) -> c_int {
     let access = Access::new(objects::lock(lock), 1, kind(write)).waiting();
     point::arrive(access, if write { Wants::Exclusive(lock) } else { Wants::Shared(lock) }, pc);
-    take(lock, write, access);
+    let old = with(|control| take(control, lock, write));
+    point::record(access.after(old), None);
     0
 }
 
 fn try_lock(lock: usize, write: bool, busy: c_int, pc: u64) -> c_int {
-    let mut access = Access::new(objects::lock(lock), 1, kind(write)).if_found(Condition::Unknown);
-    point::arrive(access, Wants::Nothing, pc);
-    let (free, found) = with(|control| {
-        let free = if write { control.objects.writable(lock) } else { control.objects.readable(lock) };
-        (free, control.objects.rwlocks.get(&lock).map_or(Access::FREE, old))
-    });
-    if free {
-        take(lock, write, access);
-        return 0;
-    }
-    access.kind = Kind::Read;
-    access.old = found;
+    let access = Access::new(objects::lock(lock), 1, kind(write)).if_found(Condition::Unknown);
+    let attempt = attempt::arrive(access, pc);
     with(|control| {
-        control.trace.access(access);
-        point::finish(control, None, busy == libc::ETIMEDOUT, None);
-    });
-    busy
+        if control.would_succeed(&access) {
+            let old = take(control, lock, write);
+            attempt.succeeds(control, old);
+            return 0;
+        }
+        let old = control.objects.rwlocks.get(&lock).map_or(Access::FREE, old);
+        attempt.fails(control, old, busy == libc::ETIMEDOUT);
+        busy
+    })
 }
 
 fn unlock(lock: usize, pc: u64) -> c_int {
@@ -160,6 +159,22 @@ unsafe extern "C" fn timedrdlock_at(rwlock: P, time: P) -> c_int {
         return unsafe { real::pthread_rwlock_timedrdlock()(rwlock, time) };
     }
     try_lock(rwlock as usize, false, libc::ETIMEDOUT, site::pc())
+}
+
+unsafe extern "C" fn clockrdlock_at(rwlock: P, clock: c_int, time: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_rwlock_clockrdlock()(rwlock, clock, time) };
+    }
+    try_lock(rwlock as usize, false, libc::ETIMEDOUT, site::pc())
+}
+
+unsafe extern "C" fn clockwrlock_at(rwlock: P, clock: c_int, time: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_rwlock_clockwrlock()(rwlock, clock, time) };
+    }
+    try_lock(rwlock as usize, true, libc::ETIMEDOUT, site::pc())
 }
 
 unsafe extern "C" fn timedwrlock_at(rwlock: P, time: P) -> c_int {

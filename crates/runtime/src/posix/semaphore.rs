@@ -4,18 +4,21 @@ use std::ffi::{c_int, c_void};
 
 use selvedge_explore::{Access, Condition, Kind};
 
-use crate::control::{active, with};
+use crate::control::{Control, active, with};
 use crate::fiber::Wants;
 use crate::posix::objects;
-use crate::posix::real;
+use crate::posix::{attempt, real};
 use crate::{point, site};
 
 crate::entries! {
     sem_wait => wait_at;
+    sem_post => post_at;
+}
+
+crate::entries_with_registers! {
     sem_trywait => trywait_at;
     sem_timedwait => timedwait_at;
     sem_clockwait => clockwait_at;
-    sem_post => post_at;
 }
 
 type P = *mut c_void;
@@ -26,30 +29,32 @@ fn count(semaphore: P) -> &'static mut u32 {
     unsafe { &mut *semaphore.cast::<u32>() }
 }
 
-fn taken(semaphore: P, mut access: Access) {
-    access.old = u64::from(*count(semaphore));
+/// Takes a unit, for the step that is under way; how many there were.
+fn take(control: &mut Control, semaphore: P) -> u64 {
+    let old = *count(semaphore);
     *count(semaphore) -= 1;
-    with(|control| {
-        let current = control.current;
-        control.races.acquire(current, access.object);
-        control.fiber().spin.effect();
-    });
-    point::record(access, None);
+    let current = control.current;
+    control.races.acquire(current, objects::lock(semaphore as usize));
+    control.fiber().spin.effect();
+    u64::from(old)
 }
 
 fn try_take(semaphore: P, error: c_int, pc: u64) -> c_int {
-    let mut access = Access::new(objects::lock(semaphore as usize), 1, Kind::Take).if_found(Condition::Unknown);
-    point::arrive(access, Wants::Nothing, pc);
-    if *count(semaphore) > 0 {
-        taken(semaphore, access);
+    let access = Access::new(objects::lock(semaphore as usize), 1, Kind::Take).if_found(Condition::Unknown);
+    let attempt = attempt::arrive(access, pc);
+    let taken = with(|control| {
+        let some = *count(semaphore) > 0;
+        if some {
+            let old = take(control, semaphore);
+            attempt.succeeds(control, old);
+        } else {
+            attempt.fails(control, 0, error == libc::ETIMEDOUT);
+        }
+        some
+    });
+    if taken {
         return 0;
     }
-    access.kind = Kind::Read;
-    access.old = 0;
-    with(|control| {
-        control.trace.access(access);
-        point::finish(control, None, error == libc::ETIMEDOUT, None);
-    });
     // SAFETY: the current thread's `errno`.
     unsafe { *libc::__errno_location() = error };
     -1
@@ -62,7 +67,8 @@ unsafe extern "C" fn wait_at(semaphore: P) -> c_int {
     }
     let access = Access::new(objects::lock(semaphore as usize), 1, Kind::Take).waiting();
     point::arrive(access, Wants::Unit(semaphore as usize), site::pc());
-    taken(semaphore, access);
+    let old = with(|control| take(control, semaphore));
+    point::record(access.after(old), None);
     0
 }
 

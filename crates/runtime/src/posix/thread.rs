@@ -8,20 +8,24 @@ use selvedge_explore::{Access, Kind, Thread};
 use crate::control::{Body, active, with};
 use crate::fiber::{self, Wants, fail};
 use crate::posix::objects::{ended, threads};
-use crate::posix::real;
+use crate::posix::{attempt, real};
 use crate::{point, site};
 
 crate::entries! {
     pthread_create => create_at;
     pthread_join => join_at;
-    pthread_tryjoin_np => tryjoin_at;
-    pthread_timedjoin_np => timedjoin_at;
     pthread_detach => detach_at;
     pthread_exit => exit_at;
     pthread_cancel => cancel_at;
     pthread_getattr_np => getattr_at;
     sched_yield => yield_at;
     pthread_yield => yield_at;
+}
+
+crate::entries_with_registers! {
+    pthread_tryjoin_np => tryjoin_at;
+    pthread_timedjoin_np => timedjoin_at;
+    pthread_clockjoin_np => clockjoin_at;
 }
 
 /// Creates a thread under control; its number.
@@ -125,16 +129,17 @@ unsafe extern "C" fn join_at(id: libc::pthread_t, result: *mut *mut c_void) -> c
 /// Joins if the thread has ended by now.
 fn join_if_ended(id: libc::pthread_t, result: *mut *mut c_void, otherwise: c_int, pc: u64) -> c_int {
     let Some(thread) = find(id) else { return libc::ESRCH };
-    let access = Access::new(ended(thread), 1, Kind::Read);
-    point::arrive(access, Wants::Nothing, pc);
-    point::record(access, None);
+    let attempt = attempt::arrive(Access::new(ended(thread), 1, Kind::Await), pc);
     let value = with(|control| {
         let current = control.current;
-        control.fibers[thread].ended.then(|| {
-            control.races.joined(current, thread);
-            control.fibers[thread].joined = true;
-            control.fibers[thread].result
-        })
+        if !control.fibers[thread].ended {
+            attempt.fails(control, 0, otherwise == libc::ETIMEDOUT);
+            return None;
+        }
+        control.races.joined(current, thread);
+        control.fibers[thread].joined = true;
+        attempt.succeeds(control, 1);
+        Some(control.fibers[thread].result)
     });
     let Some(value) = value else { return otherwise };
     if !result.is_null() {
@@ -156,6 +161,19 @@ unsafe extern "C" fn timedjoin_at(id: libc::pthread_t, result: *mut *mut c_void,
     if !active() {
         // SAFETY: the caller's request.
         return unsafe { real::pthread_timedjoin_np()(id, result, time) };
+    }
+    join_if_ended(id, result, libc::ETIMEDOUT, site::pc())
+}
+
+unsafe extern "C" fn clockjoin_at(
+    id: libc::pthread_t,
+    result: *mut *mut c_void,
+    clock: c_int,
+    time: *mut c_void,
+) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_clockjoin_np()(id, result, clock, time) };
     }
     join_if_ended(id, result, libc::ETIMEDOUT, site::pc())
 }

@@ -1,5 +1,6 @@
-//! Time and chance. Time is virtual: it passes when somebody looks or sleeps, by an amount that depends on nothing else. Random
-//! numbers come from a generator of each thread's own.
+//! Time and chance. Time is virtual: it passes when somebody looks or sleeps, by an amount that depends on nothing else but how often
+//! the thread has looked without doing anything else: one that waits for a moment gets there soon. Random numbers come from a
+//! generator of each thread's own.
 
 use std::ffi::{c_int, c_void};
 
@@ -18,16 +19,21 @@ crate::entries! {
     clock_gettime => clock_gettime_at;
     gettimeofday => gettimeofday_at;
     time => time_at;
+    timespec_get => timespec_get_at;
+    clock => clock_at;
 }
 
-/// A look at the clock costs so many nanoseconds.
+/// A look at the clock costs so many nanoseconds, the next twice as many, up to a tenth of a second.
 const LOOK: u64 = 100;
+const DOUBLED_MAX: u32 = 20;
 
 /// Lets time pass, as a step; the time after it. A sleep offers to give up its turn.
 fn pass(nanoseconds: u64, yields: bool, pc: u64) -> u64 {
     let access = Access::new(objects::clock(), 1, Kind::Update);
     point::arrive(access, Wants::Nothing, pc);
     with(|control| {
+        let nanoseconds =
+            if yields { nanoseconds } else { nanoseconds << control.fiber().spin.looks().min(DOUBLED_MAX) };
         control.time = control.time.saturating_add(nanoseconds);
         control.trace.access(access);
         let yields = yields && control.fiber().spin.gives_way();
@@ -134,6 +140,25 @@ unsafe extern "C" fn time_at(time: *mut i64) -> i64 {
     now
 }
 
+unsafe extern "C" fn timespec_get_at(time: *mut libc::timespec, base: c_int) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::timespec_get()(time.cast(), base) };
+    }
+    // SAFETY: the caller gives a place for the answer.
+    unsafe { clock_gettime_at(libc::CLOCK_REALTIME, time) };
+    base
+}
+
+/// The processor time that was used: all the time that has passed.
+unsafe extern "C" fn clock_at() -> libc::clock_t {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::clock()() };
+    }
+    (pass(LOOK, false, site::pc()) / 1000) as libc::clock_t
+}
+
 fn next_random() -> u64 {
     with(|control| {
         let fiber = control.fiber();
@@ -179,4 +204,38 @@ pub unsafe extern "C" fn rand() -> c_int {
 pub unsafe extern "C" fn random() -> i64 {
     // SAFETY: libc's own.
     if active() { (next_random() >> 33) as i64 } else { unsafe { real::random()() } }
+}
+
+/// Random bytes; 0 for success.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn getentropy(to: *mut u8, size: usize) -> c_int {
+    if size > 256 {
+        // SAFETY: the current thread's `errno`.
+        unsafe { *libc::__errno_location() = libc::EIO };
+        return -1;
+    }
+    // SAFETY: the caller's request.
+    let filled = unsafe { getrandom(to, size, 0) };
+    if filled == size as isize { 0 } else { -1 }
+}
+
+/// A random number of 31 bits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lrand48() -> i64 {
+    // SAFETY: libc's own.
+    if active() { (next_random() >> 33) as i64 } else { unsafe { real::lrand48()() } }
+}
+
+/// A random number of 32 bits with a sign.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mrand48() -> i64 {
+    // SAFETY: libc's own.
+    if active() { i64::from((next_random() >> 32) as i32) } else { unsafe { real::mrand48()() } }
+}
+
+/// A random number from 0 to 1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn drand48() -> f64 {
+    // SAFETY: libc's own.
+    if active() { (next_random() >> 11) as f64 / (1u64 << 53) as f64 } else { unsafe { real::drand48()() } }
 }

@@ -1,6 +1,7 @@
 //! Compiles and runs a program.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use selvedge_driver::{Compiler, Program, Search, Session, Settings, compile, run};
 
@@ -74,4 +75,12 @@ pub fn session(program: &Program, settings: &Settings, directory: &Path) -> Sess
         run(program, settings, directory).unwrap_or_else(|error| panic!("{}: {error}", program.path.display()));
     assert_eq!(session.report.error, None, "{}", program.path.display());
     session
+}
+
+/// gcc, and every clang that is installed.
+pub fn compilers() -> Vec<String> {
+    let works =
+        |name: &String| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success());
+    let clangs = (14..=19).rev().map(|version| format!("clang-{version}")).chain(["clang".to_string()]).filter(works);
+    std::iter::once("gcc".to_string()).chain(clangs).collect()
 }

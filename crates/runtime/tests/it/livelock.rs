@@ -4,6 +4,9 @@ use selvedge_driver::{CoverageRecord, FindingKind, Search};
 
 use crate::build::{build, root, scratch, session, settings};
 
+/// The runs of a test are few enough for every strategy.
+const FEW: u64 = 300;
+
 const STRATEGIES: [Search; 5] = [Search::Bounded, Search::Dpor, Search::Random, Search::Pct, Search::Portfolio];
 
 #[test]
@@ -39,4 +42,42 @@ fn spinning_on_a_preempted_thread_is_none() {
         assert_eq!((test.findings.as_slice(), test.truncated), ([].as_slice(), 0), "{search:?}");
         assert_ne!(test.coverage, CoverageRecord::Partial, "{search:?}");
     }
+}
+
+/// Loops whose rounds all differ, so that none is recognised: a schedule that never lets the others go is no livelock. The reduction cannot go through
+/// all rounds, and says so.
+#[test]
+fn unfair_schedules_are_none() {
+    let directory = scratch("livelock-loops");
+    let program = build(&root().join("crates/runtime/tests/programs/loops.c"), &[], &directory);
+    for search in STRATEGIES {
+        for name in ["counting", "looking_at_the_clock", "polling", "taking_turns"] {
+            let few = matches!(search, Search::Random | Search::Pct) || name == "taking_turns";
+            let runs_max = if few { FEW } else { u64::MAX };
+            let settings =
+                selvedge_driver::Settings { test: Some(name.into()), runs_max, time_max: None, ..settings(search) };
+            let test = &session(&program, &settings, &directory).report.tests[0];
+            assert_eq!((test.findings.as_slice(), test.truncated), ([].as_slice(), 0), "{name} under {search:?}");
+            if few {
+                continue;
+            }
+            match (search, test.unfair) {
+                (Search::Dpor, cut) => assert!(cut > 0 && test.coverage == CoverageRecord::Partial, "{name}"),
+                (Search::Portfolio, 1..) => assert_eq!(test.coverage, CoverageRecord::Preemptions(2), "{name}"),
+                (_, cut) => assert!(cut == 0 && test.coverage != CoverageRecord::Partial, "{name} under {search:?}"),
+            }
+        }
+    }
+}
+
+/// Both may give way to each other for ever, each of them having its turns: that is a livelock.
+#[test]
+fn a_fair_schedule_without_an_end_is_one() {
+    let directory = scratch("livelock-polite");
+    let program = build(&root().join("crates/runtime/tests/programs/loops.c"), &[], &directory);
+    let settings =
+        selvedge_driver::Settings { test: Some("polite".into()), steps_max: 2_000, ..settings(Search::Dpor) };
+    let test = &session(&program, &settings, &directory).report.tests[0];
+    let kinds: Vec<FindingKind> = test.findings.iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, [FindingKind::Livelock]);
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use crate::build::runtime;
+use crate::build::{compilers, root, runtime, scratch};
+use selvedge_driver::{Compiler, compile};
 
 /// What gcc 12, clang 14 to 19 and rustc 1.95 (LLVM 22) may emit.
 fn emitted() -> BTreeSet<String> {
@@ -39,4 +40,30 @@ fn everything_that_compilers_call_is_there() {
     assert_eq!(wanted.len(), 14 + 5 * 5 * 2 + 5 * 12);
     let missing: Vec<&String> = wanted.difference(&exported).collect();
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// A file that makes compilers emit as many of them as they can is linked, whatever the compiler and its level.
+#[test]
+fn what_is_emitted_is_linked() {
+    let programs = root().join("crates/runtime/tests/programs");
+    let directory = scratch("symbols");
+    let mut all = BTreeSet::new();
+    for cc in compilers() {
+        for level in ["-O0", "-O1", "-O2"] {
+            let mut flags: Vec<String> = ["-w", level].map(str::to_string).to_vec();
+            if cc.contains("clang") {
+                flags.extend(["-mllvm", "-tsan-compound-read-before-write=1"].map(str::to_string));
+            }
+            let include = root().join("crates/runtime/include");
+            let compiler = Compiler { cc: cc.clone(), flags, include, runtime: runtime() };
+            let output = directory.join("emits");
+            compile(&compiler, &[programs.join("emits.c"), programs.join("emits.cc")], &output)
+                .unwrap_or_else(|error| panic!("{cc} {level}: {error}"));
+            let symbols = Command::new("nm").args(["-D", "--undefined-only"]).arg(&output).output().expect("nm runs");
+            let text = String::from_utf8_lossy(&symbols.stdout).into_owned();
+            all.extend(text.split_whitespace().filter(|word| word.starts_with("__tsan_")).map(str::to_string));
+        }
+    }
+    println!("{} kinds of calls, by {:?}", all.len(), compilers());
+    assert!(all.len() >= 80, "{all:?}");
 }

@@ -1,0 +1,66 @@
+//! Steps that try to take something, and fail instead of waiting: try-locks, timed locks, joins of a thread that may not have ended.
+//!
+//! A loop of such steps that does nothing else is a loop that waits ([`crate::spin`]): once it is recognised, the thread goes on when an
+//! attempt that failed would succeed, or when memory that the loop reads changes. Without this a reduction would tell schedules
+//! apart by how often the attempt failed, without end.
+
+use selvedge_explore::{Access, Condition, Kind};
+
+use crate::control::{Control, with};
+use crate::fiber::Wants;
+use crate::point;
+
+/// An attempt that is under way.
+pub struct Attempt {
+    /// What it touches.
+    pub access: Access,
+    /// What it would be if it succeeded.
+    wanted: Access,
+    waited: bool,
+}
+
+/// The current thread is at an attempt. Comes back when it may make it.
+pub fn arrive(mut access: Access, pc: u64) -> Attempt {
+    let wanted = access;
+    let waited = with(|control| {
+        let spins = control.settings.spins;
+        let fiber = control.fiber();
+        let top = fiber.top;
+        let waited = spins && fiber.spin.arrives(pc, top);
+        if waited {
+            control.expect_change();
+        }
+        waited
+    });
+    if waited {
+        access = access.waiting().if_found(Condition::Always);
+    }
+    point::arrive(access, if waited { Wants::Change } else { Wants::Nothing }, pc);
+    Attempt { access, wanted, waited }
+}
+
+impl Attempt {
+    /// It succeeds: the access is recorded with what was found.
+    pub fn succeeds(mut self, control: &mut Control, old: u64) {
+        self.access.old = old;
+        self.record(control, false);
+        control.fiber().spin.effect();
+    }
+
+    /// It fails: it was a look at something. One whose time has passed offers to give up its turn.
+    pub fn fails(mut self, control: &mut Control, old: u64, timed: bool) {
+        self.access.kind = Kind::Read;
+        self.access.old = old;
+        control.fiber().spin.read(&self.wanted.after(old));
+        let yields = timed && control.fiber().spin.gives_way();
+        self.record(control, yields);
+    }
+
+    fn record(self, control: &mut Control, yields: bool) {
+        control.trace.access(self.access);
+        if self.waited {
+            control.saw_change(Some(&self.access));
+        }
+        point::finish(control, None, yields, None);
+    }
+}
