@@ -54,8 +54,6 @@ fn ten_thousand_operations_fit_a_small_page_that_comes_up() {
         assert!(took < 2_000.0, "the scripts took {took} ms");
         if violation {
             tab.expect(&["<dd>to blame</dd>", "The longest order found", "may come next"]);
-            // The order goes up to where the history went wrong, after nine tenths of it.
-            assert!(tab.value("page.data.orders[0].ops.length").as_u64() > Some(8_000));
         }
         // Everything in view is the most work there is, and it shall still be smooth.
         tab.press(&["f"]);
