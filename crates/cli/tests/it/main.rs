@@ -8,6 +8,7 @@ mod counting;
 mod documents;
 mod limits;
 mod modelling;
+mod monitoring;
 mod objects;
 mod page;
 mod quasi;
