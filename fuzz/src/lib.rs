@@ -10,6 +10,9 @@ use selvedge_history::{Budget, Log};
 #[path = "../../crates/history/src/format/tests/property.rs"]
 mod property;
 
+#[path = "../../crates/lineup/tests/it/observation_property.rs"]
+mod observation_property;
+
 /// Reads the bytes in one format.
 pub fn importer(format: Format, bytes: &[u8]) {
     property::holds(Some(format), bytes);
@@ -53,5 +56,30 @@ pub fn model(bytes: &[u8]) {
             states.extend(next.into_iter().map(|(_, state)| state).take(STATES));
             at += 1;
         }
+        agree(&model, assertion);
     }
+}
+
+/// What is claimed has one answer, with and without reductions, as far as that is found out soon.
+fn agree(model: &selvedge_model::language::Model, assertion: usize) {
+    use selvedge_model::{Reductions, Settings, Verdict};
+    let answer = |reductions| {
+        let time_max = Some(std::time::Duration::from_millis(200));
+        let settings = Settings { reductions, states_max: Some(300), time_max, ..Settings::default() };
+        let answer = model.check(assertion, &settings).ok()?;
+        let steps = answer.trace.filter(|trace| trace.shortest).map(|trace| trace.steps.len());
+        (!matches!(answer.verdict, Verdict::Unknown(_))).then_some((answer.verdict, steps))
+    };
+    if let (Some(reduced), Some(whole)) = (answer(Reductions::ALL), answer(Reductions::NONE)) {
+        assert_eq!(reduced.0, whole.0, "reductions change the answer");
+        if let (Some(reduced), Some(whole)) = (reduced.1, whole.1) {
+            assert_eq!(reduced, whole, "reductions change the length of a shortest run");
+        }
+    }
+}
+
+/// Reads the bytes as an observation file, and writes what was read.
+pub fn observations(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    observation_property::holds(text);
 }

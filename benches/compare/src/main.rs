@@ -60,6 +60,9 @@ struct Places {
 
 const RUNS: u64 = 100_000;
 
+const MICHAEL_SCOTT: &str = "corpus/programs/pass/michael_scott.c";
+const TREIBER: &str = "crates/runtime/tests/programs/treiber.c";
+
 fn settings(search: Search, races: bool) -> Settings {
     Settings { search, races, runs_max: RUNS, preemptions: 3, ..Settings::default() }
 }
@@ -87,11 +90,14 @@ fn entries() -> Vec<Entry> {
         let suffix = if races { "races on" } else { "races off" };
         for (search, strategy) in [(Search::Random, "random"), (Search::Dfs, "dfs")] {
             let name = format!("selvedge, C, {strategy}, {suffix}");
-            add(&name, Contender::C { program: "michael_scott", settings: settings(search, races) });
+            add(&name, Contender::C { program: MICHAEL_SCOTT, settings: settings(search, races) });
         }
-        let settings = Settings { spins: false, runs_max: u64::MAX, ..settings(Search::Dpor, races) };
-        let name = format!("selvedge, C, Treiber 3x2 to the end by dpor, {suffix}");
-        add(&name, Contender::C { program: "treiber", settings });
+        for (retries, how) in [(false, ""), (true, ", retries recognised")] {
+            let search = settings(Search::Dpor, races);
+            let settings = Settings { spins: false, retries, runs_max: u64::MAX, ..search };
+            let name = format!("selvedge, C, Treiber 3x2 to the end by dpor{how}, {suffix}");
+            add(&name, Contender::C { program: TREIBER, settings });
+        }
     }
     entries
 }
@@ -104,6 +110,8 @@ impl Places {
             if status.success() { Ok(()) } else { Err(format!("cargo {arguments:?} failed").into()) }
         };
         cargo(&["build", "--release", "-p", "selvedge-runtime", "--target-dir", "target"])?;
+        // `cargo run` builds no other program than the one that it runs.
+        cargo(&["build", "--release", "--manifest-path", "benches/compare/Cargo.toml", "--bin", "peers"])?;
         let scratch = root.join("target/compare");
         std::fs::create_dir_all(&scratch)?;
         let sysroot = prepare_sysroot(&scratch)?;
@@ -143,11 +151,11 @@ impl Places {
     }
 
     fn c(&self, name: &str, settings: &Settings) -> Result<Measured, Error> {
-        let flags = if name == "treiber" { vec!["-DTHREADS=3".to_string()] } else { Vec::new() };
+        let flags = if name == TREIBER { vec!["-DTHREADS=3".to_string()] } else { Vec::new() };
         let include = self.root.join("crates/runtime/include");
         let compiler = Compiler { cc: "gcc".into(), flags, include, runtime: self.runtime.clone() };
-        let path = self.scratch.join(name);
-        let source = self.root.join(format!("crates/runtime/tests/programs/{name}.c"));
+        let source = self.root.join(name);
+        let path = self.scratch.join(source.file_stem().unwrap_or_default());
         compile(&compiler, &[source], &path)?;
         let session = run(&Program { path, arguments: vec![] }, settings, &self.scratch)?;
         one(&session.report)

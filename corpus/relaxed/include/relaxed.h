@@ -9,6 +9,26 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+/* A compare-and-set that only says whether it succeeded. */
+#define CAS(place, old, new)                                                                                           \
+    ({                                                                                                                 \
+        __typeof__(old) expected_ = (old);                                                                             \
+        atomic_compare_exchange_strong((place), &expected_, (new));                                                    \
+    })
+
+/* Cells that count their changes, so that none ever looks the same twice: the count times VALUES, plus the value or 0. The last
+   digit is the value, which makes reports easy to read. */
+enum { VALUES = 10 };
+static inline int cell_value(int seen) { return seen % VALUES; }
+static inline int cell_with(int seen, int value) { return (seen / VALUES + 1) * VALUES + value; }
+static inline bool cell_change(atomic_int *cell, int seen, int value) { return CAS(cell, seen, cell_with(seen, value)); }
+/* A look at cells from the first on for one that is empty or is not; -1 when there is none. What it held is in `seen`. */
+static inline int cell_find(atomic_int *cells, int count, bool empty, int *seen) {
+    for (int i = 0; i < count; i++)
+        if ((cell_value(*seen = atomic_load(&cells[i])) == 0) == empty) return i;
+    return -1;
+}
+
 /* The golden model: an array, and which value leaves first. */
 enum { GOLDEN_MAX = 64 };
 struct golden {
@@ -58,24 +78,18 @@ static inline selvedge_value golden_least(void *object, const selvedge_value *ar
         (void)args;                                                                                                    \
         return take((type *)object, &value) ? (selvedge_value)value : SELVEDGE_EMPTY;                                  \
     }                                                                                                                  \
-    SELVEDGE_OBJECT(name, create, destroy, SELVEDGE_CALL(put_name, name##_put, 1),                                     \
-                    SELVEDGE_CALL(put_name, name##_put, 2), SELVEDGE_CALL(put_name, name##_put, 3),                    \
-                    SELVEDGE_CALL(put_name, name##_put, 4), SELVEDGE_CALL(take_name, name##_take));                    \
-    SELVEDGE_REFERENCE(name, golden_new, golden_free, SELVEDGE_CALL(put_name, golden_insert, 1),                       \
-                       SELVEDGE_CALL(put_name, golden_insert, 2), SELVEDGE_CALL(put_name, golden_insert, 3),           \
-                       SELVEDGE_CALL(put_name, golden_insert, 4), SELVEDGE_CALL(take_name, golden))
+    SELVEDGE_OBJECT(name, create, destroy, RELAXED_PUTS(put_name, name##_put), SELVEDGE_CALL(take_name, name##_take));  \
+    SELVEDGE_REFERENCE(name, golden_new, golden_free, RELAXED_PUTS(put_name, golden_insert),                           \
+                       SELVEDGE_CALL(take_name, golden))
+/* As many as the largest test of Round-Up's tables puts in. */
+#define RELAXED_PUTS(name, put)                                                                                        \
+    SELVEDGE_CALL(name, put, 1), SELVEDGE_CALL(name, put, 2), SELVEDGE_CALL(name, put, 3), SELVEDGE_CALL(name, put, 4), \
+        SELVEDGE_CALL(name, put, 5), SELVEDGE_CALL(name, put, 6), SELVEDGE_CALL(name, put, 7)
 #define RELAXED_QUEUE(name, type, create, destroy, enq, deq)                                                           \
     RELAXED_OBJECT(name, type, create, destroy, "enq", enq, "deq", deq, golden_first)
 #define RELAXED_STACK(name, type, create, destroy, push, pop)                                                          \
     RELAXED_OBJECT(name, type, create, destroy, "push", push, "pop", pop, golden_last)
 #define RELAXED_PRIORITY_QUEUE(name, type, create, destroy, insert, poll)                                              \
     RELAXED_OBJECT(name, type, create, destroy, "insert", insert, "poll", poll, golden_least)
-
-/* A compare-and-set that only says whether it succeeded. */
-#define CAS(place, old, new)                                                                                           \
-    ({                                                                                                                 \
-        __typeof__(old) expected_ = (old);                                                                             \
-        atomic_compare_exchange_strong((place), &expected_, (new));                                                    \
-    })
 
 #endif

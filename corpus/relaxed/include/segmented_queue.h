@@ -1,64 +1,31 @@
 /* A queue of segments of K+1 cells (after Afek, Korland and Yanovsky): a removal takes any value of the first segment, so no
    value is overtaken by, or overtakes, more than K others. A cell goes from 0 to a value to TAKEN and never back, so two
    equal looks at a segment are a look at one moment. BUG 1 looks at the second segment first; 2 marks a cell as taken
-   without asking whether somebody did; 3 says "empty" when the first segment has nothing left. */
+   without asking whether somebody did, and all removals begin at the same cell; 3 says "empty" when the first segment has nothing left. */
 #ifndef BUG
 #define BUG 0
 #endif
-#include "relaxed.h"
+#include "segment_list.h"
 
-#ifndef SEGMENT
-#define SEGMENT 3
-#endif
 enum { TAKEN = -1 };
-
-struct segment {
-    atomic_int cells[SEGMENT];
-    _Atomic(struct segment *) next;
-};
-struct queue {
-    _Atomic(struct segment *) first, last;
-    struct segment *all;
-    atomic_uint turn;
-};
-
-static void *queue_new(void) {
-    struct queue *queue = calloc(1, sizeof *queue);
-    queue->all = calloc(1, sizeof *queue->all);
-    atomic_init(&queue->first, queue->all);
-    atomic_init(&queue->last, queue->all);
-    return queue;
-}
-static void queue_free(void *object) {
-    struct queue *queue = object;
-    for (struct segment *next, *segment = queue->all; segment != NULL; segment = next) {
-        next = atomic_load(&segment->next);
-        free(segment);
-    }
-    free(queue);
-}
 
 static void queue_enq(struct queue *queue, int value) {
     for (;;) {
         struct segment *last = atomic_load(&queue->last);
         for (int i = 0; i < SEGMENT; i++)
             if (atomic_load(&last->cells[i]) == 0 && CAS(&last->cells[i], 0, value)) return;
-        struct segment *next = atomic_load(&last->next);
-        if (next == NULL) {
-            struct segment *fresh = calloc(1, sizeof *fresh);
-            if (CAS(&last->next, (struct segment *)NULL, fresh)) next = fresh;
-            else {
-                free(fresh);
-                next = atomic_load(&last->next);
-            }
-        }
-        CAS(&queue->last, last, next);
+        advance_last(queue, last);
     }
 }
 
 /* Takes any value of the segment. */
 static bool take(struct queue *queue, struct segment *segment, int *value) {
+#if BUG == 2
+    (void)queue;
+    unsigned start = 1;
+#else
     unsigned start = atomic_fetch_add(&queue->turn, 1) + 1;
+#endif
     for (unsigned i = 0; i < SEGMENT; i++) {
         atomic_int *cell = &segment->cells[(start + i) % SEGMENT];
         *value = atomic_load(cell);

@@ -161,3 +161,53 @@ fn stuck_against_a_specification() {
         .test([["take()"]])
         .check();
 }
+
+/// Removals take turns in taking the second value and the first: each is one place from where it belongs.
+#[derive(Default)]
+struct Swapped(Mutex<(VecDeque<u32>, bool)>);
+
+impl Swapped {
+    fn enq(&self, value: u32) {
+        self.0.lock().unwrap().0.push_back(value);
+    }
+
+    fn deq(&self) -> Option<u32> {
+        let (items, second) = &mut *self.0.lock().unwrap();
+        *second = !*second && items.len() > 1;
+        if *second { items.remove(1) } else { items.pop_front() }
+    }
+}
+
+#[test]
+fn pass_swapped_queue_with_factor_1() {
+    selvedge::object(Swapped::default)
+        .call("enq(1)", |queue| queue.enq(1))
+        .call("enq(2)", |queue| queue.enq(2))
+        .call("enq(3)", |queue| queue.enq(3))
+        .call("deq()", |queue| queue.deq())
+        .matrix("enq(1), enq(2); enq(3), deq() | deq(); deq()")
+        .quasi("deq", 1)
+        .closed()
+        .against("queue")
+        .check();
+}
+
+#[test]
+#[should_panic(expected = "neither linearizable nor quasi linearizable with deq=1")]
+fn not_quasi_linearizable_stack_for_a_queue() {
+    selvedge::object(|| Mutex::new(Vec::new()))
+        .call("enq(1)", |stack| stack.lock().unwrap().push(1))
+        .call("enq(2)", |stack| stack.lock().unwrap().push(2))
+        .call("enq(3)", |stack| stack.lock().unwrap().push(3))
+        .call("deq()", |stack| stack.lock().unwrap().pop())
+        .reference(
+            selvedge::specification(VecDeque::new)
+                .call("enq(1)", |queue| queue.push_back(1))
+                .call("enq(2)", |queue| queue.push_back(2))
+                .call("enq(3)", |queue| queue.push_back(3))
+                .call("deq()", |queue| queue.pop_front()),
+        )
+        .shape("1*1+4")
+        .quasi("deq", 1)
+        .check();
+}

@@ -4,6 +4,7 @@
 //! 1 violation, 2 wrong input or usage, 3 unknown (a limit was reached), 101 our bug. Only this crate reads the
 //! environment, prints, or exits.
 
+mod cache;
 pub mod cargo;
 mod command;
 mod debugger;

@@ -15,7 +15,7 @@ use crate::library::Places;
 use crate::trouble::Trouble;
 
 /// What tests include. Part of the tool, so that it always fits the runtime.
-const HEADER: &str = include_str!("../../runtime/include/selvedge.h");
+pub const HEADER: &str = include_str!("../../runtime/include/selvedge.h");
 
 /// How a program is built: what a finding needs to build it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,8 +96,33 @@ impl Recipe {
             }
         }
         let runtime = places.find().map_err(|reason| Trouble::new(&name, reason).advise(Places::advice()))?;
+        if let [program] = self.sources.as_slice()
+            && let Ok(bytes) = fs::read(program)
+            && bytes.starts_with(b"\x7fELF")
+        {
+            return self.built_elsewhere(&bytes, &runtime, temporary);
+        }
         let scratch = Scratch::new(temporary).map_err(|error| Trouble::io(&temporary.display().to_string(), &error))?;
         let (program, fingerprint) = self.build_in(&runtime, scratch.path())?;
+        Ok(Built { program, directory: scratch.path().to_path_buf(), fingerprint, _scratch: scratch })
+    }
+
+    /// A program that somebody else has built.
+    fn built_elsewhere(&self, bytes: &[u8], runtime: &Path, temporary: &Path) -> Result<Built, Trouble> {
+        let name = self.name();
+        if !self.flags.is_empty() {
+            return Err(Trouble::new(&name, "this is a program already: flags for the compiler are of no use"));
+        }
+        // What a program is linked with stands in it, with a zero byte behind it.
+        if memchr::memmem::find(bytes, b"libselvedge_runtime.so\0").is_none() {
+            return Err(Trouble::new(&name, "this program was not linked with the runtime")
+                .advise("`selvedge cflags` prints what to compile with, `selvedge cflags --link` what to link with"));
+        }
+        let failed = |error: io::Error| Trouble::io(&name, &error);
+        let path = self.sources[0].canonicalize().map_err(failed)?;
+        let fingerprint = fingerprint(&path, runtime).map_err(failed)?;
+        let scratch = Scratch::new(temporary).map_err(|error| Trouble::io(&temporary.display().to_string(), &error))?;
+        let program = Program { path, arguments: vec![] };
         Ok(Built { program, directory: scratch.path().to_path_buf(), fingerprint, _scratch: scratch })
     }
 

@@ -3,7 +3,7 @@
 //! Invariant: whoever looks never stops the worker. Counters are relaxed atomics; the rest is behind a lock that is
 //! held only to copy a few words.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -90,6 +90,8 @@ pub struct Progress {
     bytes: AtomicU64,
     lines: AtomicU64,
     runs: AtomicU64,
+    /// Whether nobody wants to see it.
+    quiet: AtomicBool,
 }
 
 /// The tests of a program that are run under one schedule after another.
@@ -160,6 +162,16 @@ impl Progress {
     /// Nothing is begun yet of so many files.
     pub fn new(files: usize) -> Self {
         Progress { files, ..Progress::default() }
+    }
+
+    /// Whether nobody wants to see it.
+    pub fn quiet(&self, quiet: bool) {
+        self.quiet.store(quiet, Ordering::Relaxed);
+    }
+
+    /// The same, asked.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet.load(Ordering::Relaxed)
     }
 
     /// A file is begun, the first one with number 1.

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use selvedge_driver::{Reuse, Search, Settings};
 
 use crate::quantity;
+use crate::report::ci::OutputFlags;
 
 /// How many runs `random` and `pct` make when nothing is said: they have no end of their own.
 const RUNS_SAMPLED: u64 = 10_000;
@@ -64,6 +65,13 @@ pub struct SearchFlags {
     /// Print one JSON document on standard output, and the report on standard error
     #[arg(long)]
     json: bool,
+
+    /// Write the report as a page for a browser here
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: OutputFlags,
 }
 
 // The alias keeps clap from reading `Option` as "the flag may be missing".
@@ -111,6 +119,10 @@ pub struct Asked {
     pub findings: PathBuf,
     /// Whether a document is printed.
     pub json: bool,
+    /// Where the page is written.
+    pub html: Option<PathBuf>,
+    /// What else is written.
+    pub output: OutputFlags,
 }
 
 impl SearchFlags {
@@ -146,6 +158,7 @@ impl SearchFlags {
             jobs,
             ..Settings::default()
         };
-        Asked { search, jobs, time_max: self.time_max, findings: self.findings, json: self.json }
+        let (findings, json, html, output) = (self.findings, self.json, self.html, self.output);
+        Asked { search, jobs, time_max: self.time_max, findings, json, html, output }
     }
 }

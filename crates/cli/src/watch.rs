@@ -153,7 +153,8 @@ struct Ticker {
 
 impl Ticker {
     fn new(progress: Arc<Progress>, limits: &Limits) -> Self {
-        let next = std::io::stderr().is_terminal().then(|| limits.started + QUIET);
+        let seen = std::io::stderr().is_terminal() && !progress.is_quiet();
+        let next = seen.then(|| limits.started + QUIET);
         Ticker { progress, time_max: limits.time_max, started: limits.started, next, shown: false }
     }
 

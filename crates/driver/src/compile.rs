@@ -1,6 +1,7 @@
 //! Builds C and C++ tests: the ordinary compiler with its thread-sanitizer pass, linked with our runtime instead of the
 //! sanitizer's.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -90,6 +91,26 @@ impl Compiler {
         directory + &name
     }
 
+    /// What a compilation is given: for those who compile by themselves.
+    pub fn compile_flags(&self) -> Vec<OsString> {
+        let mut flags: Vec<OsString> = self.instrument().into_iter().map(Into::into).collect();
+        flags.extend(["-I".into(), self.include.clone().into_os_string()]);
+        flags
+    }
+
+    /// What a link is given, behind the user's objects and libraries.
+    pub fn link_flags(&self) -> Vec<OsString> {
+        let directory = self.runtime.parent().unwrap_or(Path::new("."));
+        let mut flags = vec![self.runtime.clone().into_os_string()];
+        flags.push(format!("-Wl,-rpath,{}", directory.display()).into());
+        // Calls are bound at the start: what the linker notes about them lies in variables that are put back after every run.
+        flags.push("-Wl,-z,now".into());
+        // gcc calls these without announcing what they touch; the runtime has versions that do, for the objects linked here only.
+        flags.extend(["memcpy", "memmove", "memset", "strcpy"].map(|name| format!("-Wl,--wrap={name}").into()));
+        flags.push("-pthread".into());
+        flags
+    }
+
     fn instrument(&self) -> Vec<&'static str> {
         let mut flags = vec!["-O1", "-g", "-fsanitize=thread", "-fno-omit-frame-pointer", "-mcx16"];
         if self.is_clang() {
@@ -104,7 +125,7 @@ impl Compiler {
         flags
     }
 
-    fn invoke(&self, program: &str, arguments: Vec<std::ffi::OsString>) -> Result<(), CompileError> {
+    fn invoke(&self, program: &str, arguments: Vec<OsString>) -> Result<(), CompileError> {
         let output = Command::new(program).args(arguments).output();
         let output = output.map_err(|error| CompileError::NoCompiler(program.to_string(), error))?;
         if output.status.success() {
@@ -175,24 +196,17 @@ pub fn compile(compiler: &Compiler, sources: &[Source], output: &Path) -> Result
         let cpp = is_cpp(source)?;
         any_cpp |= cpp;
         let object = output.with_extension(format!("{number}.o"));
-        let mut arguments: Vec<std::ffi::OsString> = compiler.instrument().into_iter().map(Into::into).collect();
-        arguments.extend(["-I".into(), compiler.include.clone().into_os_string()]);
+        let mut arguments = compiler.compile_flags();
         arguments.extend(compiling.iter().map(Into::into));
         arguments.extend(["-c".into(), source.into(), "-o".into(), object.clone().into_os_string()]);
         compiler.invoke(&if cpp { compiler.cxx() } else { compiler.cc.clone() }, arguments)?;
         objects.push(object);
     }
-    let directory = compiler.runtime.parent().unwrap_or(Path::new("."));
-    let mut arguments: Vec<std::ffi::OsString> = objects.into_iter().map(Into::into).collect();
+    let mut arguments: Vec<OsString> = objects.into_iter().map(Into::into).collect();
     // Objects and libraries of the user before the runtime, which has what both need.
     arguments.extend(linking.iter().map(Into::into));
-    arguments.push(compiler.runtime.clone().into_os_string());
-    arguments.push(format!("-Wl,-rpath,{}", directory.display()).into());
-    // Calls are bound at the start: what the linker notes about them lies in variables that are put back after every run.
-    arguments.push("-Wl,-z,now".into());
-    // gcc calls these without announcing what they touch; the runtime has versions that do, for the objects linked here only.
-    arguments.extend(["memcpy", "memmove", "memset", "strcpy"].map(|name| format!("-Wl,--wrap={name}").into()));
-    arguments.extend(["-pthread".into(), "-o".into(), output.as_os_str().to_owned()]);
+    arguments.extend(compiler.link_flags());
+    arguments.extend(["-o".into(), output.as_os_str().to_owned()]);
     compiler.invoke(&if any_cpp { compiler.cxx() } else { compiler.cc.clone() }, arguments)
 }
 

@@ -41,6 +41,8 @@ pub enum FindingKind {
     Uncontrolled,
     /// Results of operations that no serial order explains.
     NotLinearizable,
+    /// Results further out of order than allowed.
+    NotQuasiLinearizable,
     /// An operation that waits without a reason.
     Stuck,
     /// Serial runs of the same calls that differ.
@@ -66,6 +68,7 @@ impl FindingKind {
             FindingKind::Nondeterminism => "nondeterminism",
             FindingKind::Uncontrolled => "uncontrolled",
             FindingKind::NotLinearizable => "not-linearizable",
+            FindingKind::NotQuasiLinearizable => "not-quasi-linearizable",
             FindingKind::Stuck => "stuck",
             FindingKind::Nondeterministic => "nondeterministic",
         }

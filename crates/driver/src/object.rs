@@ -20,6 +20,8 @@ pub struct ObjectSettings {
 pub enum ObjectKind {
     /// Results that no serial order of the operations explains.
     NotLinearizable,
+    /// Results further out of order than allowed.
+    NotQuasiLinearizable,
     /// An operation that waits, although after no serial order it would.
     Stuck,
     /// Serial runs of the same calls that differ.
@@ -39,6 +41,7 @@ impl ObjectKind {
     pub fn name(self) -> &'static str {
         match self {
             ObjectKind::NotLinearizable => "not-linearizable",
+            ObjectKind::NotQuasiLinearizable => "not-quasi-linearizable",
             ObjectKind::Stuck => "stuck",
             ObjectKind::Nondeterministic => "nondeterministic",
             ObjectKind::Panic => "panic",
@@ -85,12 +88,18 @@ pub struct MatrixRecord {
     pub verdict: String,
     /// What is wrong, when something is.
     pub kind: Option<ObjectKind>,
+    /// The smallest matrix that fails in the same way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smallest: Option<String>,
     /// Serial histories in which everything returned.
     pub serial_full: u64,
     /// Serial histories that end in an operation that blocks.
     pub serial_stuck: u64,
     /// Distinct histories of phase 2.
     pub histories: u64,
+    /// What was counted of them under quasi linearizability.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quasi: Option<QuasiCounts>,
     /// Runs of phase 1.
     pub serial_runs: u64,
     /// Runs of phase 2.
@@ -101,6 +110,39 @@ pub struct MatrixRecord {
     pub seconds: f64,
     /// What was covered of the schedules.
     pub coverage: CoverageRecord,
+}
+
+/// What was allowed under quasi linearizability.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuasiRecord {
+    /// Classes and factors, as written.
+    pub classes: String,
+    /// `prefix` or `closed`.
+    pub reading: String,
+    /// `causal` or `free`.
+    pub causality: String,
+    /// `distance` or `strict`.
+    pub order: String,
+    /// What it was held against: a built-in object, `reference`, or `itself`.
+    pub specification: String,
+    /// What was counted, over all matrices.
+    pub counts: QuasiCounts,
+    /// Why a matrix is not one that the closed reading asks for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// What was counted of the histories of phase 2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuasiCounts {
+    /// Histories that are linearizable.
+    pub histories_linearizable: u64,
+    /// Histories that are not even quasi linearizable.
+    pub histories_buggy: u64,
+    /// The orders in which the operations of all histories might have taken effect.
+    pub linearizations: u64,
+    /// What the searches visited.
+    pub states: u64,
 }
 
 /// What came of one object.
@@ -118,6 +160,12 @@ pub struct ObjectReport {
     pub matrices_exhaustive: u64,
     /// How many had to be tested.
     pub matrices_wanted: u64,
+    /// How many random matrices were tested.
+    #[serde(default)]
+    pub random_tested: u64,
+    /// How many random matrices only fill up the time that is left; they need not be tested.
+    #[serde(default)]
+    pub random_optional: u64,
     /// What the matrices were, in words.
     pub plan: String,
     /// Serial histories, over all matrices.
@@ -126,6 +174,9 @@ pub struct ObjectReport {
     pub histories: u64,
     /// How many of them were stuck, with good reason.
     pub stuck: u64,
+    /// What was allowed and counted, when quasi linearizability was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quasi: Option<QuasiRecord>,
     /// Runs of both phases.
     pub runs: u64,
     /// Steps of both phases.

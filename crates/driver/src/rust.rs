@@ -145,19 +145,43 @@ fn sysroot() -> Result<PathBuf, RustError> {
     Ok(PathBuf::from(String::from_utf8_lossy(&printed).trim()))
 }
 
-/// Makes a sysroot whose standard library is instrumented, below `cache`, unless it is there already; where it is.
-pub fn prepare_sysroot(cache: &Path) -> Result<PathBuf, RustError> {
+/// What there is of a Rust toolchain.
+#[derive(Clone, Debug)]
+pub struct Toolchain {
+    /// What `rustc -vV` calls its release.
+    pub release: String,
+    /// Where its instrumented standard library is, or will be.
+    pub sysroot: PathBuf,
+    /// Whether it is there already.
+    pub prepared: bool,
+    commit: String,
+}
+
+/// The toolchain that runs here now; `cache` has or takes its instrumented standard library.
+pub fn toolchain(cache: &Path) -> Result<Toolchain, RustError> {
     let version = tool("rustc", &["-vV".as_ref()])?;
     let version = String::from_utf8_lossy(&version).into_owned();
-    let commit = version.lines().find_map(|line| line.strip_prefix("commit-hash: ")).unwrap_or("unknown");
+    let field = |name: &str| version.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("unknown").to_owned();
+    let commit = field("commit-hash: ");
     // The number changes when what is made here does.
-    let made = cache.join(format!("sysroot-7-{commit}"));
-    if made.join("done").is_file() {
+    let sysroot = cache.join(format!("sysroot-7-{commit}"));
+    let prepared = sysroot.join("done").is_file();
+    let libraries = crate::rust::sysroot()?.join("lib/rustlib").join(TARGET).join("lib");
+    if !prepared && !libraries.is_dir() {
+        return Err(RustError::Missing(format!("the standard library for {TARGET}")));
+    }
+    Ok(Toolchain { release: field("release: "), sysroot, prepared, commit })
+}
+
+/// Makes a sysroot whose standard library is instrumented, below `cache`, unless it is there already; where it is.
+pub fn prepare_sysroot(cache: &Path) -> Result<PathBuf, RustError> {
+    let Toolchain { sysroot: made, prepared, commit, .. } = toolchain(cache)?;
+    if prepared {
         return Ok(made);
     }
     // Made under another name first: whoever prepares the same one at the same time, or is interrupted, disturbs nobody.
     let unfinished = cache.join(format!("unfinished-{commit}-{}", std::process::id()));
-    let done = make_sysroot(&unfinished, commit);
+    let done = make_sysroot(&unfinished, &commit);
     if let Err(error) = done {
         let _ = std::fs::remove_dir_all(&unfinished);
         return Err(error);
@@ -175,9 +199,6 @@ fn make_sysroot(made: &Path, commit: &str) -> Result<(), RustError> {
     let original = sysroot()?;
     let _ = std::fs::remove_dir_all(made);
     let libraries = Path::new("lib/rustlib").join(TARGET).join("lib");
-    if !original.join(&libraries).is_dir() {
-        return Err(RustError::Missing(format!("the standard library for {TARGET}")));
-    }
     let create = |path: PathBuf| std::fs::create_dir_all(&path).map_err(|error| RustError::File(path, error));
     create(made.join(&libraries))?;
     link_all(&original.join(&libraries), &made.join(&libraries), &INSTRUMENTED.map(|name| format!("lib{name}-")))?;

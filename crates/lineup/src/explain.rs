@@ -54,7 +54,7 @@ impl Subject<'_> {
     }
 
     /// An operation with what came of it.
-    fn shown(&self, column: usize, place: usize, result: Option<ResultId>) -> String {
+    pub(crate) fn shown(&self, column: usize, place: usize, result: Option<ResultId>) -> String {
         let name = self.name(column, place);
         match result.map(|result| self.results.text(result)) {
             None => format!("{name} waits for ever"),
@@ -76,7 +76,7 @@ impl Subject<'_> {
     }
 
     /// The operations of each column with their results; those never called without.
-    fn cells(&self, history: &Recorded) -> Vec<Vec<String>> {
+    pub(crate) fn cells(&self, history: &Recorded) -> Vec<Vec<String>> {
         let cell = |column: usize, place: usize| match history.columns.get(column).and_then(|all| all.get(place)) {
             Some(operation) => self.shown(column, place, operation.result),
             None => format!("{} (not called)", self.name(column, place)),
@@ -85,7 +85,7 @@ impl Subject<'_> {
         columns.map(|at| (0..self.matrix.column(at).count()).map(|place| cell(at, place)).collect()).collect()
     }
 
-    fn table(&self, cells: &[Vec<String>]) -> String {
+    pub(crate) fn table(&self, cells: &[Vec<String>]) -> String {
         let heads: Vec<String> = (1..cells.len()).map(|column| self.thread(column)).collect();
         let mut text = String::new();
         let initial = self.matrix.initial.len();

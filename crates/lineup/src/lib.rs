@@ -16,6 +16,7 @@ mod matrix;
 mod observation;
 mod options;
 mod plan;
+mod quasi;
 mod recorded;
 mod regression;
 mod results;
@@ -24,7 +25,7 @@ mod witness;
 
 pub use calls::{CallId, Calls, CallsError, Declared, PANICKED};
 pub use closest::{Parting, closest};
-pub use criterion::{Case, Criterion, Judgement, Linearizable};
+pub use criterion::{Case, Criterion, Judgement, Linearizable, Tally};
 pub use explain::{Explained, Subject, timeline};
 pub use matrix::{Matrix, MatrixError};
 pub use observation::{
@@ -32,6 +33,7 @@ pub use observation::{
 };
 pub use options::{Options, OptionsError};
 pub use plan::{Plan, Stage};
+pub use quasi::{NotWellFormed, Quasi, Refusal, Relaxed, RelaxedError, Roles, ShapeError, TooFar, Why, linearizations};
 pub use recorded::{Ending, Operation, Recorded};
 pub use regression::{Language, regression};
 pub use results::{ResultId, Results};

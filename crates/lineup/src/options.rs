@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use selvedge_history::quasi::{Causality, Order, Reading};
+
 use crate::calls::{Calls, CallsError, Declared};
 use crate::matrix::{Matrix, MatrixError};
+use crate::quasi::{ShapeError, shape_matrix};
 
 /// What to test, and how.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,8 +39,22 @@ pub struct Options {
     pub write_observations: Option<String>,
     /// Go on after a matrix that fails, and keep one record of each.
     pub keep_going: bool,
+    /// Report the matrix that fails as it is, and look for no smaller one.
+    pub as_it_is: bool,
     /// Report data races.
     pub races: Option<bool>,
+    /// Classes and factors of operations that may be out of order: quasi linearizability in place of linearizability.
+    pub quasi: Vec<String>,
+    /// Whether they are in place of those that the program gives.
+    pub quasi_replaced: bool,
+    /// The built-in object that it is held against.
+    pub specification: Option<String>,
+    /// Whether a history may go on after its end.
+    pub reading: Reading,
+    /// Whether a value may leave before it came.
+    pub causality: Causality,
+    /// How far out of order is measured.
+    pub order: Order,
 }
 
 /// Why a line is not an option.
@@ -61,6 +78,17 @@ pub enum OptionsError {
     Calls(CallsError),
     /// Something that is not a matrix.
     Matrix(MatrixError),
+    /// Something that is not a shape.
+    Shape(ShapeError),
+    /// Not one of a few words.
+    Word {
+        /// The option.
+        option: String,
+        /// What was expected.
+        expected: &'static str,
+        /// What was found.
+        found: String,
+    },
 }
 
 impl fmt::Display for OptionsError {
@@ -75,6 +103,10 @@ impl fmt::Display for OptionsError {
             }
             OptionsError::Calls(error) => error.fmt(f),
             OptionsError::Matrix(error) => error.fmt(f),
+            OptionsError::Shape(error) => error.fmt(f),
+            OptionsError::Word { option, expected, found } => {
+                write!(f, "expected {expected} for {option}, found `{found}`")
+            }
         }
     }
 }
@@ -84,6 +116,12 @@ impl std::error::Error for OptionsError {}
 impl From<CallsError> for OptionsError {
     fn from(error: CallsError) -> Self {
         OptionsError::Calls(error)
+    }
+}
+
+impl From<ShapeError> for OptionsError {
+    fn from(error: ShapeError) -> Self {
+        OptionsError::Shape(error)
     }
 }
 
@@ -102,10 +140,13 @@ impl Options {
             "test" => self.tests.push(Matrix::parse(value, calls)?),
             // From the command line, in place of what the program says.
             "matrix" => {
-                if !std::mem::replace(&mut self.replaced, true) {
-                    self.tests.clear();
-                }
-                self.tests.push(Matrix::parse(value, calls)?);
+                let matrix = Matrix::parse(value, calls)?;
+                self.replace(matrix);
+            }
+            "test-shape" => self.tests.push(shape_matrix(value, calls)?),
+            "shape" => {
+                let matrix = shape_matrix(value, calls)?;
+                self.replace(matrix);
             }
             "initial" => self.initial = Matrix::parse_sequence(value, calls)?,
             "final" => self.last = Matrix::parse_sequence(value, calls)?,
@@ -126,10 +167,43 @@ impl Options {
             "observations" => self.observations = Some(value.to_owned()),
             "write-observations" => self.write_observations = Some(value.to_owned()),
             "keep-going" => self.keep_going = true,
+            "no-shrink" => self.as_it_is = true,
             "races" => self.races = Some(value == "on"),
+            "quasi" => self.quasi.push(value.to_owned()),
+            "only-quasi" => {
+                if !std::mem::replace(&mut self.quasi_replaced, true) {
+                    self.quasi.clear();
+                }
+                self.quasi.push(value.to_owned());
+            }
+            "specification" => self.specification = Some(value.to_owned()),
+            "reading" => {
+                self.reading = word(
+                    option,
+                    value,
+                    "prefix or closed",
+                    [("prefix", Reading::Prefix), ("closed", Reading::Closed)],
+                )?;
+            }
+            "causality" => {
+                let words = [("causal", Causality::Causal), ("free", Causality::Free)];
+                self.causality = word(option, value, "causal or free", words)?;
+            }
+            "order" => {
+                let words = [("distance", Order::Distance), ("strict", Order::Strict)];
+                self.order = word(option, value, "distance or strict", words)?;
+            }
             _ => self.read_number(option, value)?,
         }
         Ok(())
+    }
+
+    /// Adds a matrix from the command line, in place of what the program says.
+    fn replace(&mut self, matrix: Matrix) {
+        if !std::mem::replace(&mut self.replaced, true) {
+            self.tests.clear();
+        }
+        self.tests.push(matrix);
     }
 
     fn read_number(&mut self, option: &str, value: &str) -> Result<(), OptionsError> {
@@ -156,6 +230,21 @@ impl Options {
         }
         Ok(())
     }
+}
+
+/// One of a few words.
+fn word<T: Copy, const N: usize>(
+    option: &str,
+    value: &str,
+    expected: &'static str,
+    words: [(&str, T); N],
+) -> Result<T, OptionsError> {
+    let found = words.iter().find(|(name, _)| *name == value);
+    found.map(|(_, meaning)| *meaning).ok_or_else(|| OptionsError::Word {
+        option: option.to_owned(),
+        expected,
+        found: value.chars().take(40).collect(),
+    })
 }
 
 #[cfg(test)]
@@ -187,6 +276,10 @@ mod tests {
             ("time -1", "seconds above 0"),
             ("time inf", "seconds above 0"),
             ("colour blue", "there is no option `colour`"),
+            ("reading open", "expected prefix or closed for reading, found `open`"),
+            ("causality", "expected causal or free for causality, found ``"),
+            ("order any", "expected distance or strict"),
+            ("shape 2*2+x", "expected a shape such as 2*2+4"),
             ("nondeterministic pop()", "such as `pop() -> None`"),
             ("ignore len()", "there is no call `len()`"),
             ("test len()", "there is no call `len()`"),

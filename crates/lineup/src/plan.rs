@@ -11,6 +11,7 @@ use selvedge_explore::Rng;
 use crate::calls::{CallId, Calls};
 use crate::matrix::Matrix;
 use crate::options::Options;
+use crate::quasi::Roles;
 
 /// Where a matrix comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub struct Plan {
     given: std::vec::IntoIter<Matrix>,
     auto: Option<Auto>,
     random: Option<Draw>,
+    /// What matrices that are made up have to be completed with, so that they drain the object.
+    drained: Option<Roles>,
     /// Whether random matrices were asked for, and not only what fits into the time.
     pub samples_wanted: bool,
     /// The calls that are in no matrix of the enumeration, for there would be too many.
@@ -74,15 +77,37 @@ impl Plan {
             left_out: auto.as_ref().map_or(0, |auto: &Auto| calls.len() - auto.calls_max),
             auto,
             random,
+            drained: None,
             samples_wanted: asked,
         }
     }
 
+    /// From now on matrices that are made up drain the object.
+    pub fn drain(&mut self, roles: Roles) {
+        self.drained = Some(roles);
+    }
+
+    /// How many matrices the enumeration has. Those that are left out are counted by going through all, if they are few enough.
+    fn enumerated(&self, auto: &Auto) -> u64 {
+        const COUNTED: u64 = 100_000;
+        if self.calls.exclusive.is_empty() || auto.total() > COUNTED {
+            return auto.total();
+        }
+        let mut auto = auto.clone();
+        let all = std::iter::from_fn(|| auto.next_columns());
+        all.filter(|columns| self.allows(&self.framed(columns.clone()))).count() as u64
+    }
+
     /// How many matrices are left, of those that must be tested.
     pub fn must(&self) -> u64 {
-        let auto = self.auto.as_ref().map_or(0, Auto::total);
+        let auto = self.auto.as_ref().map_or(0, |auto| self.enumerated(auto));
         let random = self.random.as_ref().filter(|_| self.samples_wanted).map_or(0, |random| random.left);
         self.given.len() as u64 + auto.saturating_add(random)
+    }
+
+    /// How many random matrices only fill up the time that is left.
+    pub fn extra(&self) -> u64 {
+        self.random.as_ref().filter(|_| !self.samples_wanted).map_or(0, |random| random.left)
     }
 
     /// Whether random matrices follow that only fill the time that is left.
@@ -106,7 +131,7 @@ impl Plan {
                 0 => String::new(),
                 _ => format!(" over the first {} calls", auto.calls_max),
             };
-            parts.push(format!("all {0} up to {1}x{1}{over}", auto.total(), auto.size_max));
+            parts.push(format!("all {0} up to {1}x{1}{over}", self.enumerated(auto), auto.size_max));
         }
         if let Some(random) = &self.random {
             let (threads, ops, seed) = (random.threads, random.ops, random.seed);
@@ -144,7 +169,11 @@ impl Plan {
     }
 
     fn framed(&self, columns: Vec<Vec<CallId>>) -> Matrix {
-        Matrix { initial: self.initial.clone(), columns, last: self.last.clone() }
+        let matrix = Matrix { initial: self.initial.clone(), columns, last: self.last.clone() };
+        match &self.drained {
+            Some(roles) => roles.complete(matrix),
+            None => matrix,
+        }
     }
 
     fn allows(&self, matrix: &Matrix) -> bool {

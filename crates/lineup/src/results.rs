@@ -44,6 +44,16 @@ impl Results {
         self.ids.get(text).copied()
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Never: the result that says nothing is always there.
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
     /// The text of a number.
     pub fn text(&self, id: ResultId) -> &str {
         self.texts.get(id.0 as usize).map_or("?", String::as_str)

@@ -103,6 +103,17 @@ impl Trace {
         self.steps.windows(2).filter(|pair| pair[0].action.actor != pair[1].action.actor).count()
     }
 
+    /// What the step with this number changed: the words of the state after it that the state before it did not have.
+    pub fn changes(&self, step: usize) -> String {
+        let state = |step: Option<usize>| match step {
+            Some(step) => self.steps.get(step).and_then(|step| step.state.as_deref()),
+            None => self.initial.as_deref(),
+        };
+        let before: Vec<&str> = state(step.checked_sub(1)).unwrap_or("").split(' ').collect();
+        let after = state(Some(step)).unwrap_or("").split(' ');
+        after.filter(|word| !before.contains(word)).collect::<Vec<_>>().join(" ")
+    }
+
     /// Names the states and steps of a path.
     pub(crate) fn of<S: TransitionSystem>(system: &S, root: &[u8], steps: Vec<(Action, Vec<u8>)>) -> Trace {
         let initial = if root.is_empty() && steps.is_empty() { None } else { system.describe(&system.unpack(root)) };

@@ -26,9 +26,9 @@ pub use explore::{deadlock_free, explore, reaches};
 pub use limits::{Limit, Reductions, Settings};
 pub use ltl::{Formula, Moment, satisfies};
 pub use object::{
-    Criterion, Guard, Implementation, Measure, ObjectEvent, Operation, Relaxation, SequentialObject, Value,
+    Criterion, Guard, Implementation, Measure, ObjectEvent, Operation, Relaxation, SequentialObject, Traffic, Value,
 };
-pub use picture::{space_to_dot, trace_to_dot, trace_to_svg};
+pub use picture::{Drawn, DrawnState, DrawnStep, draw_space, space_to_dot, trace_to_dot, trace_to_svg};
 pub use progress::{deterministic, divergence_free};
 pub use quasi::{first_violation, linearizes};
 pub use refine::{Model, refines};

@@ -74,10 +74,37 @@ pub trait SequentialObject: Sync {
     /// Puts other data in place of the data in a state.
     fn rename(&self, _state: &mut Self::State, _name: &dyn Fn(Value) -> Value) {}
 
+    /// What the operation does to the elements inside, where there are such. The causal guard follows it when operations that put
+    /// elements in may move themselves; without this it cannot tell that an element leaves before it came.
+    fn traffic(&self, _operation: &Operation) -> Traffic {
+        Traffic::None
+    }
+
+    /// The element that a call may put in.
+    fn brings(&self, _method: u32, _argument: Value) -> Option<Value> {
+        None
+    }
+
+    /// How many elements of this value are inside.
+    fn inside(&self, _state: &Self::State, _value: Value) -> usize {
+        0
+    }
+
     /// The name of a method.
     fn method_name(&self, method: u32) -> String {
         format!("m{method}")
     }
+}
+
+/// What an operation does to the elements inside an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traffic {
+    /// Nothing.
+    None,
+    /// Puts one in.
+    In(Value),
+    /// Takes one out.
+    Out(Value),
 }
 
 /// A system whose visible labels are calls and returns.
@@ -87,6 +114,11 @@ pub trait Implementation: TransitionSystem {
 
     /// What a visible label means; `None` for labels that are nobody's call or return, which count as internal.
     fn event(&self, label: Label) -> Option<ObjectEvent>;
+
+    /// The method that a label returns from, where labels tell: it must be the one that was called.
+    fn returns_from(&self, _label: Label) -> Option<u32> {
+        None
+    }
 
     /// Whether calls take data without limit: each call of a method with data gets a value that nobody holds at the time,
     /// through `offer`. Sound for systems that do nothing with data but move and compare it. Such a system also `renames`.

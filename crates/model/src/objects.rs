@@ -3,7 +3,7 @@
 //!
 //! Values are 1 to 255; 0 means *nothing there* as a result of a removal. An insertion answers `OK`, or `FULL`.
 
-use crate::object::{SequentialObject, Value};
+use crate::object::{Operation, SequentialObject, Traffic, Value};
 
 /// Method: put a value in.
 pub const PUT: u32 = 0;
@@ -140,6 +140,22 @@ impl SequentialObject for Collection {
         if self.order != Order::Priority {
             state[1..].iter_mut().for_each(|value| *value = name(Value::from(*value)) as u8);
         }
+    }
+
+    fn traffic(&self, operation: &Operation) -> Traffic {
+        match *operation {
+            Operation { method: PUT, argument, result: OK } => Traffic::In(argument),
+            Operation { method: TAKE, result: 1.., .. } => Traffic::Out(operation.result),
+            _ => Traffic::None,
+        }
+    }
+
+    fn brings(&self, method: u32, argument: Value) -> Option<Value> {
+        (method == PUT).then_some(argument)
+    }
+
+    fn inside(&self, state: &Elements, value: Value) -> usize {
+        state[1..].iter().filter(|&&element| Value::from(element) == value).count()
     }
 
     fn method_name(&self, method: u32) -> String {

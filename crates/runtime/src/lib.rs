@@ -13,13 +13,13 @@
 //! | `abi` | what compilers call |
 //! | `posix` | what programs call |
 //! | `memory` | the heap, and putting variables back |
-//! | `race`, `shadow`, `spin`, `retry` | data races, what is remembered for them, loops that wait, and loops that try again |
+//! | `race`, `shadow`, `published`, `spin`, `retry` | data races, what is remembered for them, loops that wait, and loops that try again |
 //! | `history` | calls and returns of operations |
 //! | `lineup` | objects: phase 1 and phase 2 of Line-Up, matrix after matrix |
 //! | `freeze` | threads of the process that are part of no test |
 //! | `session`, `finding`, `watchdog` | run after run, what they found, and what never ends |
 //! | `debug` | stops where a replay fails |
-//! | `share`, `exchange` | one search in several processes, and what all of them see |
+//! | `share`, `worker`, `exchange` | one search in several processes, and what all of them see |
 //!
 //! Invariant: nothing here knows how a strategy decides, and no strategy knows what a fiber is.
 
@@ -39,6 +39,7 @@ mod lineup;
 mod memory;
 mod point;
 mod posix;
+mod published;
 mod race;
 mod retry;
 mod session;
@@ -49,3 +50,4 @@ mod spin;
 mod switch;
 mod sys;
 mod watchdog;
+mod worker;

@@ -1,11 +1,8 @@
 //! A search that several processes share.
 //!
-//! The process that began it hands out parts and counts what comes back ([`Ledger`]); each part is searched by a copy of this
-//! process, made by the kernel's `fork`, which has the program, its variables and the stacks of its threads at the same addresses. The
-//! copy has one kernel thread, and that is all that runs threads of the test are fibers on. Libc is not told of it: its own `fork` would take the
-//! stacks of the sleeping threads, on which the fibers run, for stacks that are free.
+//! The process that began it hands out parts and counts what comes back ([`Ledger`]); each part is searched by a [`Worker`].
 //!
-//! Invariant: a worker ends with its errand, or with the process that sent it.
+//! Invariant: parts are counted in the order of the one search that they are of, whoever was first.
 
 use selvedge_driver::{Answer, CoverageRecord, Ended, Errand, Ledger, Phase, Settings, TestReport};
 use selvedge_explore::{Bounded, Coverage, Dfs, Dpor, Part, Pct, Random, Strategy};
@@ -13,20 +10,11 @@ use selvedge_explore::{Bounded, Coverage, Dfs, Dpor, Part, Pct, Random, Strategy
 use crate::control::with;
 use crate::memory::reset::Snapshot;
 use crate::session::{Allowed, PCT_STEPS, Test, search};
-use crate::{exchange, sys, watchdog};
+use crate::worker::{self, Worker};
+use crate::{exchange, sys};
 
 /// For this part of a slice a search goes on alone: most are over by then.
 pub const ALONE: f64 = 0.3;
-/// How long to wait for workers before looking at them again, in milliseconds.
-const PATIENCE: usize = 200;
-
-/// A process that is on an errand.
-struct Worker {
-    id: u64,
-    process: usize,
-    pipe: usize,
-    said: Vec<u8>,
-}
 
 /// Goes on with a search that was begun alone: `rest` is what is left of the phase that it was in.
 pub fn explore(
@@ -55,30 +43,27 @@ pub fn explore(
         let over = lost || sys::now() > until || exchange::stopped();
         while !over && workers.len() < settings.jobs as usize {
             let Some((id, errand)) = ledger.hand_out() else { break };
-            match send(test, settings, globals, until, &errand) {
-                Some((process, pipe)) => workers.push(Worker { id, process, pipe, said: Vec::new() }),
-                None => {
-                    lost = true;
-                    break;
-                }
-            }
+            let work = || serde_json::to_vec(&work(test, settings, globals, until, &errand)).unwrap_or_default();
+            let Some(worker) = Worker::start(id, work) else {
+                lost = true;
+                break;
+            };
+            workers.push(worker);
         }
         if workers.is_empty() {
             break;
         }
         for at in (0..workers.len()).rev() {
-            if !ledger.expects(workers[at].id) {
-                workers.swap_remove(at).dismiss();
+            if !ledger.expects(workers[at].id()) {
+                let _ = workers.swap_remove(at).dismiss();
             }
         }
-        wait(&workers);
+        worker::wait(&workers);
         for at in (0..workers.len()).rev() {
             if workers[at].listen() {
                 let worker = workers.swap_remove(at);
-                let answer = serde_json::from_slice::<Answer>(&worker.said);
-                let id = worker.id;
-                worker.dismiss();
-                match answer {
+                let id = worker.id();
+                match serde_json::from_slice::<Answer>(&worker.dismiss()) {
                     Ok(answer) => ledger.answer(id, answer),
                     // It was ended by somebody else, for want of memory most likely.
                     Err(_) => lost = true,
@@ -89,36 +74,8 @@ pub fn explore(
     TestReport { worker_lost: lost, ..ledger.finish() }
 }
 
-/// Starts a worker; its process and the pipe that its answer comes through. `None` when the system has no more of either.
-fn send(test: &Test, settings: &Settings, globals: &Snapshot, until: f64, errand: &Errand) -> Option<(usize, usize)> {
-    let mut pipe = [0i32; 2];
-    // SAFETY: the kernel writes two descriptors.
-    if unsafe { sys::call(libc::SYS_pipe2, [&raw mut pipe as usize, libc::O_CLOEXEC as usize, 0, 0, 0, 0]) } < 0 {
-        return None;
-    }
-    let [here, there] = pipe.map(|end| end as usize);
-    crate::session::flush();
-    // SAFETY: a copy of this process with the one thread that calls; see the module's documentation.
-    let process = unsafe { sys::call(libc::SYS_clone, [libc::SIGCHLD as usize, 0, 0, 0, 0, 0]) };
-    if process == 0 {
-        let text = serde_json::to_vec(&work(test, settings, globals, until, errand)).unwrap_or_default();
-        write(there, &text);
-        sys::exit(0);
-    }
-    close(there);
-    if process < 0 {
-        close(here);
-        return None;
-    }
-    Some((process as usize, here))
-}
-
 /// What a worker does.
 fn work(test: &Test, settings: &Settings, globals: &Snapshot, until: f64, errand: &Errand) -> Answer {
-    const PR_SET_PDEATHSIG: usize = 1;
-    // SAFETY: asks for a signal when the parent ends.
-    unsafe { sys::call(libc::SYS_prctl, [PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0, 0]) };
-    watchdog::watch_anew();
     let mut report = TestReport::new(&test.name);
     let began = sys::now();
     let Some(strategy) = strategy(settings, errand) else {
@@ -164,60 +121,4 @@ fn strategy(settings: &Settings, errand: &Errand) -> Option<Box<dyn Strategy>> {
             Box::new(Pct::new(settings.seed, first, count, settings.depth, PCT_STEPS))
         }
     })
-}
-
-impl Worker {
-    /// Reads what it said; true when it has said everything.
-    fn listen(&mut self) -> bool {
-        let mut ready = libc::pollfd { fd: self.pipe as i32, events: libc::POLLIN, revents: 0 };
-        let mut buffer = [0u8; 1 << 16];
-        loop {
-            // SAFETY: one description, borrowed for the call.
-            let any = unsafe { sys::call(libc::SYS_poll, [&raw mut ready as usize, 1, 0, 0, 0, 0]) };
-            if any <= 0 {
-                return false;
-            }
-            let at = [self.pipe, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0];
-            // SAFETY: the buffer is borrowed for the call.
-            let count = unsafe { sys::call(libc::SYS_read, at) };
-            match usize::try_from(count) {
-                Ok(0) | Err(_) => return true,
-                Ok(count) => self.said.extend_from_slice(&buffer[..count]),
-            }
-        }
-    }
-
-    /// Ends it, if it has not ended.
-    fn dismiss(self) {
-        close(self.pipe);
-        // SAFETY: signals to, and waits for, a child of this process that was not waited for yet.
-        unsafe {
-            sys::call(libc::SYS_kill, [self.process, libc::SIGKILL as usize, 0, 0, 0, 0]);
-            sys::call(libc::SYS_wait4, [self.process, 0, 0, 0, 0, 0]);
-        }
-    }
-}
-
-/// Waits until a worker has something to say, or for a moment.
-fn wait(workers: &[Worker]) {
-    let ready = |worker: &Worker| libc::pollfd { fd: worker.pipe as i32, events: libc::POLLIN, revents: 0 };
-    let mut ready: Vec<libc::pollfd> = workers.iter().map(ready).collect();
-    // SAFETY: the descriptions are borrowed for the call.
-    unsafe { sys::call(libc::SYS_poll, [ready.as_mut_ptr() as usize, ready.len(), PATIENCE, 0, 0, 0]) };
-}
-
-fn close(descriptor: usize) {
-    // SAFETY: a descriptor of ours that nobody uses any more.
-    unsafe { sys::call(libc::SYS_close, [descriptor, 0, 0, 0, 0, 0]) };
-}
-
-fn write(descriptor: usize, mut text: &[u8]) {
-    while !text.is_empty() {
-        // SAFETY: the bytes are borrowed for the call.
-        let count = unsafe { sys::call(libc::SYS_write, [descriptor, text.as_ptr() as usize, text.len(), 0, 0, 0]) };
-        match usize::try_from(count) {
-            Ok(count) if count > 0 => text = &text[count..],
-            _ => return,
-        }
-    }
 }

@@ -63,6 +63,12 @@ impl Spin {
         }
         let state = hash(pc, sp, &registers, top);
         if let Some(&(_, since)) = self.states.iter().find(|(other, _)| *other == state) {
+            // What changed while it went round is not what it will find in the next round.
+            if saw_change(&self.reads[since as usize..]) {
+                self.states.clear();
+                self.reads.clear();
+                return false;
+            }
             self.awaited.clear();
             for access in self.reads[since as usize..].iter().rev() {
                 if !self.awaited.iter().any(|other| other.object == access.object && other.size == access.size) {
@@ -111,6 +117,14 @@ impl Spin {
             self.reads.push(*access);
         }
     }
+}
+
+/// Whether something was read twice, and was not the same.
+fn saw_change(reads: &[Access]) -> bool {
+    let same = |one: &Access, other: &Access| (one.object, one.size) == (other.object, other.size);
+    let changed =
+        |(at, one): (usize, &Access)| reads[..at].iter().any(|other| same(one, other) && one.old != other.old);
+    reads.iter().enumerate().any(changed)
 }
 
 /// A number for the state of a thread.

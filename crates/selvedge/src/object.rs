@@ -154,6 +154,54 @@ impl<T: 'static> Object<T> {
         self
     }
 
+    /// Quasi linearizability in place of linearizability: operations of this method may be out of order by so many places. May be said of
+    /// several methods; `*` is all of them, `push+pop` two that change places with each other, `pop:empty` those that found nothing.
+    ///
+    /// ```no_run
+    /// # use std::sync::Mutex;
+    /// # fn test() {
+    /// # let make = || Mutex::new(std::collections::VecDeque::new());
+    /// selvedge::object(make)
+    ///     .call("enq(1)", |queue| queue.lock().unwrap().push_back(1))
+    ///     .call("deq()", |queue| queue.lock().unwrap().pop_front())
+    ///     .quasi("deq", 2)
+    ///     .against("queue")
+    ///     .check();
+    /// # }
+    /// ```
+    pub fn quasi(self, method: &str, factor: u32) -> Self {
+        self.option(format!("quasi {method}={factor}"))
+    }
+
+    /// With [`quasi`](Object::quasi): what the object is held against, a built-in one such as `queue`, `stack`, `priority-queue-min`,
+    /// `set` or `counter`. Otherwise it is its [`reference`](Object::reference), or its own serial behaviour.
+    pub fn against(self, object: &str) -> Self {
+        self.option(format!("specification {object}"))
+    }
+
+    /// With [`quasi`](Object::quasi): a test is all there is, and drains the object. Otherwise it suffices that a history could go on to
+    /// be right.
+    pub fn closed(self) -> Self {
+        self.option("reading closed".to_owned())
+    }
+
+    /// With [`quasi`](Object::quasi): `free` causality, where a value may come out before it went in.
+    pub fn free(self) -> Self {
+        self.option("causality free".to_owned())
+    }
+
+    /// With [`quasi`](Object::quasi): `strict` order, where each operation is one of the first K+1 that remain and the first is passed over
+    /// at most K times.
+    pub fn strict(self) -> Self {
+        self.option("order strict".to_owned())
+    }
+
+    /// The matrix of a shape such as `2*2+4` or `enq*deq+12`: how many calls, or which, each thread makes, and how many are made before and
+    /// after them. No matrices are then made up.
+    pub fn shape(self, shape: &str) -> Self {
+        self.option(format!("test-shape {shape}"))
+    }
+
     /// A file with serial histories, used in place of phase 1.
     pub fn observations(self, path: impl AsRef<std::path::Path>) -> Self {
         let option = format!("observations {}", path.as_ref().display());

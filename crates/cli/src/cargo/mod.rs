@@ -37,6 +37,14 @@ enum Command {
     },
 }
 
+/// The flags of `cargo selvedge`, for its manual page.
+pub fn command() -> clap::Command {
+    use clap::CommandFactory;
+    let mut command = Flags::command();
+    command.build();
+    command.find_subcommand("selvedge").cloned().unwrap_or(command)
+}
+
 pub use test::rebuild;
 
 /// The whole of the binary `cargo-selvedge`.

@@ -18,18 +18,17 @@ use selvedge_driver::{EXCHANGE_VARIABLE, REPORT_VARIABLE, SETTINGS_VARIABLE, Set
 
 use super::harness;
 use super::reports::{self, Origin};
+use crate::cache;
 use crate::command::objects::ObjectFlags;
 use crate::exit::Exit;
 use crate::findings::CargoBuild;
 use crate::guard::end_group;
 use crate::library::{self, Places};
 use crate::program::Scratch;
-use crate::report::print::{Printer, complain};
+use crate::report::print::{Printer, complain, keep_page};
 use crate::report::tested::Session;
 use crate::search::SearchFlags;
 
-/// The variable that names the directory for instrumented standard libraries.
-const CACHE_VARIABLE: &str = "SELVEDGE_CACHE";
 /// What cargo splits encoded flags at.
 const SEPARATOR: &str = "\u{1f}";
 
@@ -114,7 +113,8 @@ impl fmt::Display for Trouble {
             }
             Trouble::NoCache => write!(
                 f,
-                "there is no place for the instrumented standard library: expected {CACHE_VARIABLE}, XDG_CACHE_HOME or HOME"
+                "there is no place for the instrumented standard library: expected {}, XDG_CACHE_HOME or HOME",
+                cache::VARIABLE
             ),
             Trouble::StandardLibrary(error) => {
                 write!(f, "the standard library cannot be instrumented: {error}")?;
@@ -149,7 +149,7 @@ impl Tools {
             return Err(Trouble::Unloadable(runtime));
         }
         let runner = std::env::current_exe().ok().filter(|path| loadable(path)).ok_or(Trouble::Runner)?;
-        let cache = cache(|name| std::env::var_os(name)).ok_or(Trouble::NoCache)?;
+        let cache = cache::from_environment().ok_or(Trouble::NoCache)?;
         let sysroot = prepare_sysroot(&cache).map_err(Trouble::StandardLibrary)?;
         Ok(Tools { runtime, sysroot, runner })
     }
@@ -214,13 +214,14 @@ pub fn run(flags: Flags, harness: Vec<OsString>, started: Instant) -> Result<Exi
         seconds: started.elapsed().as_secs_f64(),
         exit: Some(exit),
     };
-    let mut entry = session.entry();
+    let mut entry = session.entry_with(asked.html.is_some());
     if seen.tests.is_empty() {
         entry.full = "selvedge: no test called selvedge::explore or selvedge::object\n".to_owned();
     }
-    let mut printer = Printer::new(asked.json, 1);
+    let unwritten = keep_page(asked.html.as_deref(), &mut entry);
+    let mut printer = Printer::new(asked.json, asked.output, 1);
     printer.print(entry);
-    Ok(printer.finish())
+    Ok(printer.finish().worst(unwritten))
 }
 
 /// Builds the tests of a finding again, as they were built then; the runtime that they are to run with.
@@ -298,18 +299,6 @@ fn side_by_side(harness: &[OsString]) -> bool {
 /// Cargo splits the runner at blanks, the loader splits what it loads at blanks and colons.
 fn loadable(runtime: &Path) -> bool {
     runtime.to_str().is_some_and(|path| !path.contains(|letter: char| letter.is_whitespace() || letter == ':'))
-}
-
-/// Where instrumented standard libraries are kept. Empty variables are as good as none, and so are relative paths from
-/// the environment's own conventions.
-fn cache(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    if let Some(named) = set(CACHE_VARIABLE) {
-        return std::path::absolute(named).ok();
-    }
-    let shared = set("XDG_CACHE_HOME").filter(|path| path.is_absolute());
-    let shared = shared.or_else(|| set("HOME").map(|home| home.join(".cache")));
-    shared.map(|shared| shared.join("selvedge"))
 }
 
 /// Cargo's environment, with the flags that the user's environment asks for kept.
@@ -409,20 +398,6 @@ mod tests {
     fn only_one_platform_is_supported() {
         let said = "error: tests can be controlled on x86_64-unknown-linux-gnu only";
         assert_eq!(Trouble::Unsupported.to_string(), said);
-    }
-
-    #[test]
-    fn the_cache_is_where_the_environment_says() {
-        let check = |set: &[(&str, &str)], expected: Option<&str>| {
-            let variable = |name: &str| set.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
-            assert_eq!(cache(variable), expected.map(PathBuf::from), "{set:?}");
-        };
-        check(&[], None);
-        check(&[("HOME", "/h")], Some("/h/.cache/selvedge"));
-        check(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/x")], Some("/x/selvedge"));
-        check(&[("HOME", "/h"), ("XDG_CACHE_HOME", "x")], Some("/h/.cache/selvedge"));
-        check(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/x"), (CACHE_VARIABLE, "/c")], Some("/c"));
-        check(&[("HOME", "/h"), (CACHE_VARIABLE, "")], Some("/h/.cache/selvedge"));
     }
 
     #[test]

@@ -20,7 +20,8 @@ use super::{QuasiHistory, Unread, formats, objects, read, usage};
 use crate::exit::Exit;
 use crate::limits::{LimitFlags, Limits};
 use crate::progress::{Phase, Progress};
-use crate::report::print::{Printer, complain};
+use crate::report::ci::OutputFlags;
+use crate::report::print::{Printer, keep, keep_page};
 use crate::report::{self, Decided, Entry};
 use crate::source;
 use crate::trouble::Trouble;
@@ -49,6 +50,9 @@ pub struct Flags {
     /// Print one JSON document on standard output, and the report on standard error
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    output: OutputFlags,
 
     /// Write the evidence here, for `selvedge verify`
     #[arg(long, value_name = "FILE")]
@@ -88,6 +92,7 @@ pub struct Settings {
     format: Option<Format>,
     initial: Option<Value>,
     json: bool,
+    output: OutputFlags,
     certificate: Option<PathBuf>,
     html: Option<PathBuf>,
     quasi: Option<QuasiSettings>,
@@ -106,15 +111,11 @@ impl Flags {
         if self.files.iter().filter(|path| source::is_stdin(path)).count() > 1 {
             return Err(usage("standard input can be read only once: give - at most once"));
         }
-        let written = self.certificate.is_some() || self.html.is_some();
         let counting = self.counting.resolve();
-        if counting.is_some() && written {
-            return Err(usage("--approximate and --kernel write no certificate and no page"));
+        if counting.is_some() && self.certificate.is_some() {
+            return Err(usage("--approximate and --kernel write no certificate"));
         }
         let quasi = self.quasi.resolve()?;
-        if quasi.is_some() && self.html.is_some() {
-            return Err(usage("--html shows linearizability: leave it out with --quasi"));
-        }
         if quasi.is_some() && counting.is_some() {
             return Err(usage("--approximate and --kernel are about linearizability: leave --quasi out"));
         }
@@ -126,6 +127,7 @@ impl Flags {
             format: self.format,
             initial: self.initial,
             json: self.json,
+            output: self.output,
             certificate: self.certificate,
             html: self.html,
             limits: self.limits.resolve(started),
@@ -140,7 +142,8 @@ pub fn run(settings: Settings) -> Exit {
     let certificate = settings.certificate.clone();
     let html = settings.html.clone();
     let progress = Arc::new(Progress::new(files.len()));
-    let mut printer = Printer::new(settings.json, files.len());
+    let mut printer = Printer::new(settings.json, settings.output.clone(), files.len());
+    progress.quiet(settings.output.quiet);
     let mut unwritten = Exit::Pass;
     let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Entry>| {
         for (number, file) in (1..).zip(&settings.files) {
@@ -154,9 +157,7 @@ pub fn run(settings: Settings) -> Exit {
         if let Some(path) = &certificate {
             unwritten = unwritten.worst(keep(path, "certificate", entry.certificate.take()));
         }
-        if let Some(path) = &html {
-            unwritten = unwritten.worst(keep(path, "page", entry.html.take().map(String::into_bytes)));
-        }
+        unwritten = unwritten.worst(keep_page(html.as_deref(), &mut entry));
         printer.print(entry);
     });
     for (number, file) in (1..).zip(&files).skip(printer.printed()) {
@@ -170,23 +171,6 @@ pub fn run(settings: Settings) -> Exit {
         progress.begin(number + 1, &name);
     }
     printer.finish().worst(unwritten)
-}
-
-/// Writes what was asked for besides the report, if there is something to write.
-fn keep(path: &Path, what: &str, bytes: Option<Vec<u8>>) -> Exit {
-    let name = source::name(path);
-    let Some(bytes) = bytes else {
-        complain(&format!("warning: {name}: no {what} was written, since there is no verdict\n"));
-        return Exit::Pass;
-    };
-    match std::fs::write(path, bytes) {
-        Ok(()) => Exit::Pass,
-        Err(error) => {
-            let trouble = Trouble::new(&name, format!("cannot write the {what}: {error}"));
-            complain(&format!("{trouble}\n"));
-            Exit::Input
-        }
-    }
 }
 
 /// Reads and checks one file, and reports.
@@ -206,7 +190,8 @@ fn examine(settings: &Settings, path: &Path, budget: &Budget, progress: &Progres
     if let Some(counting) = &settings.counting {
         let initial = settings.initial.as_ref().or(log.initial.as_ref());
         let (file, limits) = (&*file, &settings.limits);
-        let question = Question { file, format: format.name(), log: &log, counting, initial, limits, begun };
+        let (format, page) = (format.name(), settings.html.is_some());
+        let question = Question { file, format, log: &log, counting, initial, limits, begun, page };
         return count(settings, &question, budget, progress).unwrap_or_else(|trouble| troubled(&trouble));
     }
     if let Some(quasi) = &settings.quasi {
@@ -270,7 +255,8 @@ fn examine_quasi(
     let kind = kind(settings, file, log)?;
     progress.checking(kind.name(), budget);
     let initial = settings.initial.as_ref().or(log.initial.as_ref());
-    let history = QuasiHistory { file, format, log, kind, initial, begun, limits: &settings.limits };
+    let (limits, page) = (&settings.limits, settings.html.is_some());
+    let history = QuasiHistory { file, format, log, kind, initial, begun, limits, page };
     quasi.examine(&history, settings.certificate.is_some(), budget).map_err(|error| match error {
         CheckError::Unfit(unfit) => misfit(file, log, kind, &unfit),
         error => Trouble::new(file, error)

@@ -17,6 +17,7 @@ use super::formula;
 use crate::exit::Exit;
 use crate::limits::Limits;
 use crate::quantity::counted;
+use crate::report::html::counting::{self, Counted, CountedViolation};
 use crate::report::operation::Reading;
 use crate::report::text::{FAIL, UNKNOWN, clean, paint, paragraph};
 use crate::report::{Entry, json, limit_text};
@@ -94,6 +95,8 @@ pub struct Question<'a> {
     pub limits: &'a Limits,
     /// When it was begun.
     pub begun: Instant,
+    /// Whether a page is wanted.
+    pub page: bool,
 }
 
 /// What was seen, whoever saw it.
@@ -106,6 +109,7 @@ struct Sight {
 
 struct Violation {
     part: Part,
+    events: u32,
     formula: &'static str,
     what: String,
     numbers: Vec<String>,
@@ -119,6 +123,7 @@ impl Question<'_> {
         let answer = approximate(self.log, kind, self.initial, k, self.prefixes(), budget)?;
         let violation = answer.violation.map(|violation| Violation {
             part: violation.part,
+            events: violation.events,
             formula: violation.formula,
             what: violation.what.to_owned(),
             numbers: violation.demands.iter().map(ToString::to_string).collect(),
@@ -134,6 +139,7 @@ impl Question<'_> {
         let violation = answer.violation.map(|violation| Violation {
             operations: violation.operations(),
             part: violation.part,
+            events: violation.events,
             formula: "kernel",
             what: "no serial execution of the kernel has so many operations of each kind in these slots".to_owned(),
             numbers: violation.demands.iter().map(ToString::to_string).collect(),
@@ -161,12 +167,7 @@ impl Question<'_> {
                 (Exit::Violation, line, self.explain(reading, violation))
             }
             None => {
-                let why = match sight.halt {
-                    Some(Halt::Limit(limit)) => limit_text(limit, self.limits),
-                    Some(Halt::Overflow) => "the numbers became too large".to_owned(),
-                    Some(Halt::Branches) => "there were too many cases".to_owned(),
-                    None => format!("no violation visible at k={k}"),
-                };
+                let why = self.why_not(sight);
                 let line = format!("{}  {}: {why}", paint(UNKNOWN, "UNKNOWN"), self.file);
                 let about = "Counting shows violations only; that it shows none says nothing. Without --approximate and --kernel the \
                              history is decided.";
@@ -181,7 +182,33 @@ impl Question<'_> {
             counted(sight.looked_at, "beginning"),
         );
         let full = format!("{line}\n{full}  {numbers}");
-        Entry { exit, full, line, json: self.json(reading, object, sight), certificate: None, html: None }
+        let html = self.page.then(|| self.html(reading, object.is_none(), sight, &full));
+        Entry { exit, full, line, json: self.json(reading, object, sight), certificate: None, html }
+    }
+
+    fn html(&self, reading: Reading<'_>, by_kernel: bool, sight: &Sight, text: &str) -> String {
+        let violation = sight.violation.as_ref().map(|violation| CountedViolation {
+            part: &violation.part,
+            events: violation.events,
+            what: &violation.what,
+            demands: &violation.numbers,
+            operations: &violation.operations,
+        });
+        let (history, k) = (&self.log.history, self.counting.k);
+        let numbers = counting::numbers(history.len(), history.pending(), sight.length, k, sight.looked_at);
+        let why = self.why_not(sight);
+        let (file, numbers, why) = (self.file, &*numbers, &*why);
+        Counted { reading, file, k, violation, by_kernel, why, numbers, text }.html()
+    }
+
+    /// Why nothing was seen.
+    fn why_not(&self, sight: &Sight) -> String {
+        match sight.halt {
+            Some(Halt::Limit(limit)) => limit_text(limit, self.limits),
+            Some(Halt::Overflow) => "the numbers became too large".to_owned(),
+            Some(Halt::Branches) => "there were too many cases".to_owned(),
+            None => format!("no violation visible at k={}", self.counting.k),
+        }
     }
 
     fn explain(&self, reading: Reading<'_>, violation: &Violation) -> String {

@@ -17,10 +17,8 @@ const BYTES_MAX: u64 = 1 << 20;
 
 /// The flags as typed.
 #[derive(Args)]
-#[command(
-    after_help = "A kernel is a file with a grammar of the legal serial executions (docs/counting.md), or one of the names\n\
-                        mutex, rwlock, counter, semaphore(N)."
-)]
+#[command(after_help = "A kernel is a file with a grammar of the legal serial executions\n\
+                        (docs/counting.md), or one of the names mutex, rwlock, counter, semaphore(N).")]
 pub struct Flags {
     /// The kernel
     #[arg(value_name = "KERNEL")]

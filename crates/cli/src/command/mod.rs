@@ -3,8 +3,11 @@
 //! Invariant: a command runs on settings alone; nothing below looks at flags or at the environment again.
 
 mod check;
+mod completions;
 mod convert;
 mod counted;
+mod doctor;
+mod flags;
 mod formula;
 mod generate;
 mod model;
@@ -35,7 +38,7 @@ use crate::trouble::{self, Trouble};
 #[derive(Subcommand)]
 pub enum Flags {
     /// Run tests of C and C++ code under every schedule
-    Test(test::Flags),
+    Test(Box<test::Flags>),
     /// Run the schedule of a finding again
     Replay(replay::Flags),
     /// Decide whether recorded histories are linearizable
@@ -52,6 +55,16 @@ pub enum Flags {
     Generate(generate::Flags),
     /// Derive the counting formula of a kernel
     Formula(formula::Flags),
+    /// Say what this machine has and lacks, and how to get it
+    Doctor(doctor::Flags),
+    /// Print the flags for those who compile and link tests by themselves
+    Cflags(flags::CompilerFlags),
+    /// Print the header that tests include
+    Header(flags::HeaderFlags),
+    /// Print completions for a shell
+    Completions(completions::Flags),
+    /// Write manual pages
+    Man(completions::ManFlags),
 }
 
 /// The commands as resolved.
@@ -65,6 +78,11 @@ pub enum Settings {
     Convert(convert::Settings),
     Generate(generate::Settings),
     Formula(formula::Settings),
+    Doctor(doctor::Flags),
+    Cflags(flags::CompilerFlags),
+    Header(flags::HeaderFlags),
+    Completions(completions::Flags),
+    Man(completions::ManFlags),
 }
 
 impl Flags {
@@ -80,6 +98,11 @@ impl Flags {
             Flags::Convert(flags) => Settings::Convert(flags.resolve(started)),
             Flags::Generate(flags) => Settings::Generate(flags.resolve()?),
             Flags::Formula(flags) => Settings::Formula(flags.resolve()),
+            Flags::Doctor(flags) => Settings::Doctor(flags),
+            Flags::Cflags(flags) => Settings::Cflags(flags),
+            Flags::Header(flags) => Settings::Header(flags),
+            Flags::Completions(flags) => Settings::Completions(flags),
+            Flags::Man(flags) => Settings::Man(flags),
         })
     }
 }
@@ -96,6 +119,11 @@ pub fn run(settings: Settings) -> Exit {
         Settings::Convert(settings) => convert::run(settings),
         Settings::Generate(settings) => generate::run(&settings),
         Settings::Formula(settings) => formula::run(&settings),
+        Settings::Doctor(flags) => doctor::run(&flags),
+        Settings::Cflags(flags) => flags::compiler(&flags),
+        Settings::Header(flags) => flags::header(&flags),
+        Settings::Completions(flags) => completions::print(&flags),
+        Settings::Man(flags) => completions::man(&flags),
     }
 }
 

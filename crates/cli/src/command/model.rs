@@ -10,14 +10,15 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use selvedge_history::{Budget, Limit};
 use selvedge_model::language::Model;
-use selvedge_model::{space_to_dot, trace_to_dot, trace_to_svg};
+use selvedge_model::{Drawn, draw_space, space_to_dot, trace_to_dot, trace_to_svg};
 
 use crate::exit::Exit;
 use crate::limits::{LimitFlags, Limits};
 use crate::progress::{Phase, Progress};
 use crate::report::Entry;
+use crate::report::ci::OutputFlags;
 use crate::report::model::{Checked, Outcome, Page};
-use crate::report::print::{Printer, complain};
+use crate::report::print::{Printer, complain, keep_page};
 use crate::source;
 use crate::trouble::Trouble;
 use crate::watch::{self, Ended};
@@ -27,6 +28,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Larger state spaces cannot be read.
 const STATES_DRAWN: u64 = 500;
+const STATES_IN_PAGE: u64 = 150;
 
 /// The flags as typed.
 #[derive(Args)]
@@ -44,9 +46,16 @@ pub struct Flags {
     #[arg(long)]
     json: bool,
 
+    #[command(flatten)]
+    output: OutputFlags,
+
     /// Write a graph here: the counterexample, or all states if there are few
     #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
+
+    /// Write the report as a page for a browser here
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 
     /// Say more about the search: rates, sizes, depth
     #[arg(long)]
@@ -70,7 +79,9 @@ pub struct Settings {
     file: PathBuf,
     assert: Vec<usize>,
     json: bool,
+    output: OutputFlags,
     dot: Option<PathBuf>,
+    html: Option<PathBuf>,
     stats: bool,
     states_max: Option<u64>,
     jobs: usize,
@@ -84,7 +95,9 @@ impl Flags {
             file: self.file,
             assert: self.assert,
             json: self.json,
+            output: self.output,
             dot: self.dot,
+            html: self.html,
             stats: self.stats,
             states_max: self.states_max,
             jobs: usize::from(self.jobs),
@@ -96,15 +109,20 @@ impl Flags {
 /// Checks the model and reports.
 pub fn run(settings: Settings) -> Exit {
     let file = settings.file.clone();
-    let limits = settings.limits.clone();
+    let (limits, html) = (settings.limits.clone(), settings.html.clone());
     let progress = Arc::new(Progress::new(1));
-    let mut printer = Printer::new(settings.json, 1);
+    let mut unwritten = Exit::Pass;
+    let mut printer = Printer::new(settings.json, settings.output.clone(), 1);
+    progress.quiet(settings.output.quiet);
     let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Entry>| {
         progress.begin(1, &source::name(&settings.file));
         // The other end is gone only when the process is about to end.
         let _ = results.send(examine(&settings, budget, progress));
     };
-    let ended = watch::run(&limits, &progress, worker, |entry| printer.print(entry));
+    let ended = watch::run(&limits, &progress, worker, |mut entry: Entry| {
+        unwritten = keep_page(html.as_deref(), &mut entry);
+        printer.print(entry);
+    });
     if printer.printed() == 0 {
         let name = source::name(&file);
         match ended {
@@ -113,7 +131,7 @@ pub fn run(settings: Settings) -> Exit {
             Ended::Panicked => printer.print(crate::report::bug(&name)),
         }
     }
-    printer.finish()
+    printer.finish().worst(unwritten)
 }
 
 /// Reads, compiles, checks, reports.
@@ -158,7 +176,13 @@ fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Entry {
         page.dot = draw(path, &model, &page.checked);
     }
     page.seconds = begun.elapsed().as_secs_f64();
-    page.entry()
+    let mut entry = page.entry();
+    if settings.html.is_some() {
+        let space = |checked: &Checked| draw_space(&model.subject(checked.number - 1), STATES_IN_PAGE).ok()?.ok();
+        let spaces: Vec<Option<Drawn>> = page.checked.iter().map(space).collect();
+        entry.html = Some(page.html(&entry.full, &spaces));
+    }
+    entry
 }
 
 fn read(path: &Path) -> std::io::Result<String> {

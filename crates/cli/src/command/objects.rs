@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use selvedge_driver::ObjectSettings;
+
+use super::quasi::ReadingFlags;
 
 /// The flags as typed.
 #[derive(Args)]
@@ -12,6 +14,22 @@ pub struct ObjectFlags {
     /// Test this matrix of an object, such as "enq(1), deq() | deq()"; may be given several times
     #[arg(long, value_name = "TEXT")]
     matrix: Vec<String>,
+
+    /// Test the matrix of this shape, such as 4*4+0 or enq*deq+12: the calls of each thread, and of the first one before and after them
+    #[arg(long, value_name = "SHAPE", allow_hyphen_values = true)]
+    shape: Vec<String>,
+
+    /// Allow operations out of order, by class, such as deq=2, push+pop=1 or *=2: quasi linearizability
+    #[arg(long, value_name = "CLASSES", allow_hyphen_values = true)]
+    quasi: Option<String>,
+
+    /// With --quasi: hold the object against a built-in one (queue, stack, priority-queue-min, set, counter, ...) instead of its
+    /// reference or its own serial behaviour
+    #[arg(long, value_name = "OBJECT")]
+    specification: Option<String>,
+
+    #[command(flatten)]
+    readings: ReadingFlags,
 
     /// Test every matrix up to N threads with N calls each
     #[arg(long, value_name = "N")]
@@ -37,20 +55,39 @@ pub struct ObjectFlags {
     #[arg(long, value_name = "FILE")]
     write_observations: Option<PathBuf>,
 
-    /// Go on after a matrix that fails, and report on each
+    /// Report a matrix that fails as it is, without looking for a smaller one
+    #[arg(long)]
+    no_shrink: bool,
+
+    /// Go on after a matrix that fails, and report on each; with --quasi, also after a history that fails, and count them
     #[arg(long)]
     every_matrix: bool,
+}
+
+/// An option that is one of a few words.
+fn named(option: &str, flag: impl ValueEnum) -> String {
+    let value = flag.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned());
+    format!("{option} {value}")
 }
 
 impl ObjectFlags {
     /// The options that they stand for.
     pub fn resolve(self) -> ObjectSettings {
         let mut options: Vec<String> = self.matrix.iter().map(|text| format!("matrix {text}")).collect();
+        options.extend(self.shape.iter().map(|text| format!("shape {text}")));
+        options.extend(self.quasi.map(|text| format!("only-quasi {text}")));
+        options.extend(self.specification.map(|text| format!("specification {text}")));
+        options.extend(self.readings.reading.map(|flag| named("reading", flag)));
+        options.extend(self.readings.causality.map(|flag| named("causality", flag)));
+        options.extend(self.readings.order.map(|flag| named("order", flag)));
         let numbers = [("auto", self.auto), ("threads", self.threads), ("ops", self.ops), ("samples", self.samples)];
         options.extend(numbers.iter().filter_map(|(name, number)| Some(format!("{name} {}", (*number)?))));
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path).display().to_string();
         options.extend(self.observations.map(|path| format!("observations {}", absolute(path))));
         options.extend(self.write_observations.map(|path| format!("write-observations {}", absolute(path))));
+        if self.no_shrink {
+            options.push("no-shrink".to_owned());
+        }
         if self.every_matrix {
             options.push("keep-going".to_owned());
         }

@@ -28,21 +28,28 @@ pub struct QuasiFlags {
     #[arg(long)]
     quasi_min: bool,
 
+    #[command(flatten)]
+    readings: ReadingFlags,
+}
+
+/// How quasi linearizability is read, as typed.
+#[derive(Args)]
+pub struct ReadingFlags {
     /// Whether it suffices that the history could go on to be right [default: prefix]
     #[arg(long, value_name = "READING")]
-    reading: Option<ReadingFlag>,
+    pub reading: Option<ReadingFlag>,
 
     /// Whether a value may come out before it went in [default: causal]
     #[arg(long, value_name = "CAUSALITY")]
-    causality: Option<CausalityFlag>,
+    pub causality: Option<CausalityFlag>,
 
     /// How far out of order is measured [default: distance]
     #[arg(long, value_name = "ORDER")]
-    order: Option<OrderFlag>,
+    pub order: Option<OrderFlag>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum ReadingFlag {
+pub enum ReadingFlag {
     /// Some continuation makes it right
     Prefix,
     /// It is right by itself
@@ -50,7 +57,7 @@ enum ReadingFlag {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum CausalityFlag {
+pub enum CausalityFlag {
     /// Never before its insertion was called
     Causal,
     /// Whenever the factors allow it
@@ -58,7 +65,7 @@ enum CausalityFlag {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum OrderFlag {
+pub enum OrderFlag {
     /// No more than K places from where it belongs
     Distance,
     /// One of the first K+1, the first passed over at most K times
@@ -78,9 +85,9 @@ impl QuasiFlags {
     /// Resolves the flags; `None` where linearizability is asked for.
     pub fn resolve(self) -> Result<Option<QuasiSettings>, clap::Error> {
         let detail = [
-            ("--reading", self.reading.is_some()),
-            ("--causality", self.causality.is_some()),
-            ("--order", self.order.is_some()),
+            ("--reading", self.readings.reading.is_some()),
+            ("--causality", self.readings.causality.is_some()),
+            ("--order", self.readings.order.is_some()),
         ];
         let relaxation = match &self.quasi {
             Some(text) => Relaxation::parse(text).map_err(|error| usage(&format!("--quasi: {error}")))?,
@@ -94,15 +101,15 @@ impl QuasiFlags {
         };
         let rules = Rules {
             factors: Vec::new(),
-            reading: match self.reading {
+            reading: match self.readings.reading {
                 Some(ReadingFlag::Closed) => Reading::Closed,
                 Some(ReadingFlag::Prefix) | None => Reading::Prefix,
             },
-            causality: match self.causality {
+            causality: match self.readings.causality {
                 Some(CausalityFlag::Free) => Causality::Free,
                 Some(CausalityFlag::Causal) | None => Causality::Causal,
             },
-            order: match self.order {
+            order: match self.readings.order {
                 Some(OrderFlag::Strict) => Order::Strict,
                 Some(OrderFlag::Distance) | None => Order::Distance,
             },
@@ -128,6 +135,8 @@ pub struct History<'a> {
     pub begun: Instant,
     /// The limits it runs under.
     pub limits: &'a Limits,
+    /// Whether a page is wanted.
+    pub page: bool,
 }
 
 impl QuasiSettings {
@@ -154,6 +163,7 @@ impl QuasiSettings {
         };
         let decided = Decided { history, relaxed: &relaxed, answer: &answer };
         let mut entry = decided.entry();
+        entry.html = history.page.then(|| decided.html(&entry.full));
         if certified {
             entry.certificate = certificate(history, &relaxed, answer);
         }

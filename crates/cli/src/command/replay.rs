@@ -19,9 +19,11 @@ use crate::findings::{Build, CargoBuild, read};
 use crate::library::Places;
 use crate::program::{Built, Scratch, fingerprint};
 use crate::progress::{Phase, Progress};
+use crate::report::ci::OutputFlags;
+use crate::report::html::finding::Replayed;
 use crate::report::names::Names;
 use crate::report::tested::{CRITERION, Found, found};
-use crate::report::text::{FAIL, UNKNOWN, clean, paint, paragraph};
+use crate::report::text::{FAIL, UNKNOWN, clean, paint, paragraph, strip};
 use crate::report::{Entry, json};
 use crate::trouble::Trouble;
 
@@ -50,6 +52,13 @@ pub struct Flags {
     /// Print one JSON document on standard output, and the report on standard error
     #[arg(long)]
     json: bool,
+
+    /// Write the report as a page for a browser here
+    #[arg(long, value_name = "FILE", conflicts_with = "stop")]
+    html: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: OutputFlags,
 }
 
 /// The flags as resolved.
@@ -58,6 +67,8 @@ pub struct Settings {
     /// Whether to stop at the failing step, and in which debugger.
     stop: Option<Option<String>>,
     json: bool,
+    html: Option<PathBuf>,
+    output: OutputFlags,
     places: Places,
     temporary: PathBuf,
     started: Instant,
@@ -68,7 +79,10 @@ impl Flags {
     pub fn resolve(self, started: Instant) -> Settings {
         let (places, temporary) = (Places::from_environment(), std::env::temp_dir());
         let stop = self.stop.then_some(self.debugger);
-        Settings { finding: self.finding, stop, json: self.json, places, temporary, started }
+        // The program is built again where it was built then, and that is another directory.
+        let html = self.html.map(|path| std::path::absolute(&path).unwrap_or(path));
+        let output = self.output;
+        Settings { finding: self.finding, stop, json: self.json, html, output, places, temporary, started }
     }
 }
 
@@ -83,7 +97,8 @@ pub fn run(settings: Settings) -> Exit {
         });
     }
     let (json, limits) = (settings.json, watched(settings.started));
-    under_watch(&name, json, limits, move |_, progress| {
+    let written = (settings.output.clone(), settings.html.clone());
+    under_watch(&name, json, written, limits, move |_, progress| {
         replay(&settings, progress).unwrap_or_else(|trouble| troubled(&trouble, settings.started))
     })
 }
@@ -217,12 +232,21 @@ fn replay(settings: &Settings, progress: &Progress) -> Result<Entry, Trouble> {
     if let Some(error) = report.error {
         return Err(Trouble::new(&name, error));
     }
-    let object = report.objects.first().map(driver::ObjectReport::to_test);
-    let again = report.tests.into_iter().next().or(object).and_then(|test| test.findings.into_iter().next());
+    let object = report.objects.first();
+    let of_object = object.map(driver::ObjectReport::to_test);
+    let again = report.tests.into_iter().next().or(of_object).and_then(|test| test.findings.into_iter().next());
     // The search's number says more than "the first run of one".
     let again = again.map(|again| Finding { run: finding.run, ..again });
-    let names = Names::new(&subject.executable().to_string_lossy());
-    Ok(entry(&name, &finding, again.as_ref(), names, settings.started))
+    let mut names = Names::new(&subject.executable().to_string_lossy());
+    let mut entry = entry(&name, &finding, again.as_ref(), &mut names, settings.started);
+    if settings.html.is_some() {
+        let line = strip(&entry.line);
+        let says = line.split_once("  ").map_or(line.as_str(), |(_, says)| says);
+        let object = object.and_then(|object| object.findings.first());
+        let replayed = Replayed { file: &name, exit: entry.exit, says, finding: again.as_ref(), object };
+        entry.html = Some(replayed.html(&entry.full, &mut names));
+    }
+    Ok(entry)
 }
 
 /// Whether the two are the same violation, reached by the same steps.
@@ -256,7 +280,7 @@ struct Document<'a> {
     findings: Vec<Found>,
 }
 
-fn entry(name: &str, finding: &Finding, again: Option<&Finding>, mut names: Names, started: Instant) -> Entry {
+fn entry(name: &str, finding: &Finding, again: Option<&Finding>, names: &mut Names, started: Instant) -> Entry {
     let same = again.is_some_and(|again| is_same(finding, again));
     let test = clean(&finding.test);
     let line = match again {
@@ -273,7 +297,7 @@ fn entry(name: &str, finding: &Finding, again: Option<&Finding>, mut names: Name
         full += &paragraph(&names.explain(&text), 2);
     }
     if let Some(again) = again {
-        full += &found(again, name, &mut names);
+        full += &found(again, name, names);
     }
     let document = Document {
         file: name,
@@ -284,7 +308,7 @@ fn entry(name: &str, finding: &Finding, again: Option<&Finding>, mut names: Name
         version: json::VERSION,
         test: &finding.test,
         same,
-        findings: again.into_iter().map(|again| Found::new(again, name, &mut names)).collect(),
+        findings: again.into_iter().map(|again| Found::new(again, name, names)).collect(),
     };
     let exit = if same { Exit::Violation } else { Exit::Unknown };
     Entry { exit, full, line, json: json::write(&document), certificate: None, html: None }

@@ -22,8 +22,9 @@ use crate::limits::Limits;
 use crate::memory;
 use crate::program::{Built, Recipe};
 use crate::progress::{Phase, Progress};
+use crate::report::ci::OutputFlags;
 use crate::report::names::Names;
-use crate::report::print::Printer;
+use crate::report::print::{Printer, keep_page};
 use crate::report::tested::{Session, Tested};
 use crate::report::text::clean;
 use crate::report::{self, Entry, json};
@@ -45,7 +46,8 @@ A test is SELVEDGE_TEST(name) { ... } with #include <selvedge.h>; a program
 without one is tested through its main. docs/testing-c.md tells more, and
 docs/coverage.md what exactly a pass says.")]
 pub struct Flags {
-    /// C and C++ files, compiled and linked to one program
+    /// C and C++ files, compiled and linked to one program; or one program
+    /// that was built with what `selvedge cflags` prints
     #[arg(required = true, value_name = "FILE")]
     sources: Vec<PathBuf>,
 
@@ -105,13 +107,15 @@ pub fn watched(started: Instant) -> Limits {
 pub fn run(settings: Settings) -> Exit {
     let name = settings.recipe.name();
     let (json, limits) = (settings.asked.json, watched(settings.started));
-    under_watch(&name, json, limits, move |budget, progress| examine(&settings, budget, progress))
+    let written = (settings.asked.output.clone(), settings.asked.html.clone());
+    under_watch(&name, json, written, limits, move |budget, progress| examine(&settings, budget, progress))
 }
 
-/// Runs the work that makes one entry, and prints that.
+/// Runs the work that makes one entry, prints that, and writes its page where one was asked for.
 pub fn under_watch(
     name: &str,
     json: bool,
+    (output, html): (OutputFlags, Option<PathBuf>),
     limits: Limits,
     work: impl FnOnce(&Budget, &Progress) -> Entry + Send + 'static,
 ) -> Exit {
@@ -119,17 +123,23 @@ pub fn under_watch(
     // There is room for one line: directories are left out.
     let short: Vec<&str> = name.split(' ').map(|file| file.rsplit('/').next().unwrap_or(file)).collect();
     progress.begin(1, &short.join(" "));
-    let mut printer = Printer::new(json, 1);
+    progress.quiet(output.quiet);
+    let mut printer = Printer::new(json, output, 1);
     let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Entry>| {
         // The other end is gone only when the process is about to end.
         let _ = results.send(work(budget, progress));
     };
-    match watch::run(&limits, &progress, worker, |entry| printer.print(entry)) {
+    let mut unwritten = Exit::Pass;
+    let print = |mut entry: Entry| {
+        unwritten = keep_page(html.as_deref(), &mut entry);
+        printer.print(entry);
+    };
+    match watch::run(&limits, &progress, worker, print) {
         Ended::Cut(limit) if printer.printed() == 0 => printer.print(report::cut(name, limit, &limits, &progress)),
         Ended::Panicked => printer.print(report::bug(name)),
         Ended::Done | Ended::Cut(_) => {}
     }
-    printer.finish()
+    printer.finish().worst(unwritten)
 }
 
 fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Entry {
@@ -173,7 +183,7 @@ fn explore(settings: &Settings, budget: &Budget, progress: &Progress) -> Result<
         seconds: settings.started.elapsed().as_secs_f64(),
         exit: None,
     };
-    Ok(session.entry())
+    Ok(session.entry_with(settings.asked.html.is_some()))
 }
 
 /// Runs the tests, as many at a time as there may be workers.

@@ -23,6 +23,7 @@ use crate::exit::Exit;
 use crate::limits::{LimitFlags, Limits};
 use crate::progress::{Phase, Progress};
 use crate::quantity::counted;
+use crate::report::ci::OutputFlags;
 use crate::report::json::{self, Verified};
 use crate::report::operation::show;
 use crate::report::print::Printer;
@@ -57,6 +58,9 @@ pub struct Flags {
     json: bool,
 
     #[command(flatten)]
+    output: OutputFlags,
+
+    #[command(flatten)]
     limits: LimitFlags,
 }
 
@@ -66,6 +70,7 @@ pub struct Settings {
     certificate: PathBuf,
     format: Option<Format>,
     json: bool,
+    output: OutputFlags,
     limits: Limits,
 }
 
@@ -80,6 +85,7 @@ impl Flags {
             certificate: self.certificate,
             format: self.format,
             json: self.json,
+            output: self.output,
             limits: self.limits.resolve(started),
         })
     }
@@ -90,7 +96,8 @@ pub fn run(settings: Settings) -> Exit {
     let name = source::name(&settings.history);
     let limits = settings.limits.clone();
     let progress = Arc::new(Progress::new(1));
-    let mut printer = Printer::new(settings.json, 1);
+    let mut printer = Printer::new(settings.json, settings.output.clone(), 1);
+    progress.quiet(settings.output.quiet);
     let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Entry>| {
         // The other end is gone only when the process is about to end.
         let _ = results.send(examine(&settings, budget, progress));
@@ -128,6 +135,11 @@ fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Entry {
     match verified {
         Verdict::Unknown(limit) => unread(Unread::Limit(limit)),
         Verdict::Pass(()) => entry(settings, format, &log, &certificate, None, begun),
+        // It claims nothing that could be looked at.
+        Verdict::Fail(refusal @ Refusal::Relaxation { .. }) => {
+            let trouble = Trouble::new(&source::name(&settings.certificate), refusal.to_string());
+            unread(Unread::Trouble(trouble))
+        }
         Verdict::Fail(refusal) => entry(settings, format, &log, &certificate, Some(&refusal), begun),
     }
 }

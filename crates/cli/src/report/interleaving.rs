@@ -27,21 +27,43 @@ const BETWEEN: &str = "  ";
 
 /// One row: who did what, where, and how often in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Row {
-    place: String,
-    thread: u8,
-    text: String,
-    times: usize,
+pub struct Row {
+    pub place: String,
+    pub thread: u8,
+    pub text: String,
+    pub times: usize,
     /// How many steps of a library it stands for.
     steps: usize,
+    /// The source file and the line, where they are known.
+    pub source: Option<(String, u32)>,
+    /// How many steps of the run have been made after it.
+    pub made: usize,
+    /// Whether it is how the run ended, and no step.
+    pub ends: bool,
 }
 
 /// Draws the table. Empty when there is nothing to show.
 pub fn draw(finding: &Finding, names: &mut Names) -> String {
+    let rows_max = if finding.kind == FindingKind::Livelock { ROWS_MAX_LIVELOCK } else { ROWS_MAX };
+    let (rows, left_out) = rows(finding, names, rows_max);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut text = table(&rows);
+    if left_out > 0 {
+        text = format!("{INDENT}({} before these left out)\n{text}", counted(left_out, "step"));
+    }
+    if is_relaxed(finding) {
+        text += &lines(&rows, names);
+    }
+    text
+}
+
+/// The last rows, at most so many besides those of the end, and how many steps are left out before them. None when there is nothing to show.
+pub fn rows(finding: &Finding, names: &mut Names, rows_max: usize) -> (Vec<Row>, u64) {
     let chosen = chosen(finding, names);
     let mut rows: Vec<Row> = Vec::new();
     let mut left_out = 0;
-    let rows_max = if finding.kind == FindingKind::Livelock { ROWS_MAX_LIVELOCK } else { ROWS_MAX };
     // From the end: what happened last explains most, and a run may have a great many steps.
     for row in chosen.rows.into_iter().rev() {
         let full = rows.len() == rows_max;
@@ -56,13 +78,54 @@ pub fn draw(finding: &Finding, names: &mut Names) -> String {
     rows.extend(ending(finding, names));
     // An end alone, nowhere in particular, says nothing that the sentence above has not said.
     if rows.iter().all(|row| row.place.is_empty()) && rows.len() < 2 {
-        return String::new();
+        rows.clear();
     }
-    let mut text = table(&rows);
-    if left_out > 0 {
-        text = format!("{INDENT}({} before these left out)\n{text}", counted(left_out, "step"));
+    (rows, left_out)
+}
+
+/// Whether operations are too far out of order. The reason for that lies in what the threads did to one another: the calls before and after
+/// them are told elsewhere, and what the lines say helps.
+fn is_relaxed(finding: &Finding) -> bool {
+    finding.kind == FindingKind::NotQuasiLinearizable
+}
+
+/// The step with which the last operation of an object ends. What is wrong with results has happened by then; what follows gives the object back.
+fn end_of_operations(finding: &Finding) -> usize {
+    let of_results = matches!(
+        finding.kind,
+        FindingKind::NotLinearizable | FindingKind::NotQuasiLinearizable | FindingKind::Nondeterministic
+    );
+    let last = finding.steps.iter().rposition(is_of_operation).filter(|_| of_results);
+    last.map_or(usize::MAX, |last| last + 1)
+}
+
+/// Whether an operation is called or returns there.
+fn is_of_operation(step: &StepRecord) -> bool {
+    step.what.starts_with("call ") || step.what.starts_with("return")
+}
+
+/// What stands in the lines of the rows, in the order of the files.
+fn lines(rows: &[Row], names: &mut Names) -> String {
+    let number = |place: &str| place.rsplit_once(':').and_then(|(_, number)| number.parse::<u32>().ok());
+    let places: BTreeSet<(String, Option<u32>, String)> = rows
+        .iter()
+        .filter_map(|row| {
+            let (file, _) = row.place.rsplit_once(':')?;
+            Some((file.to_owned(), number(&row.place), row.place.clone()))
+        })
+        .collect();
+    let width = places.iter().map(|(.., place)| place.width()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (.., place) in &places {
+        if let Some(line) = names.text(place) {
+            let room = WIDTH.saturating_sub(INDENT.len() + width + BETWEEN.len());
+            for (number, words) in broken(&line, room).into_iter().enumerate() {
+                let (place, words) = if number == 0 { (place.as_str(), words) } else { ("", format!("  {words}")) };
+                text += &format!("{INDENT}{}{BETWEEN}{words}\n", pad(place, width));
+            }
+        }
     }
-    text
+    if text.is_empty() { text } else { format!("\n{INDENT}What stands there:\n\n{text}") }
 }
 
 /// The rows for the steps that matter, and the other access of a race where that is no step.
@@ -78,7 +141,9 @@ fn chosen(finding: &Finding, names: &mut Names) -> Chosen {
     let mut rows: Vec<Row> = Vec::new();
     // A call into a library is one row, however many steps it makes there: who made it, where, of which object.
     let mut under_way: Option<(u8, Site, u64)> = None;
-    for step in &finding.steps {
+    let end = end_of_operations(finding);
+    let skipped = |number: usize, step: &StepRecord| step.thread == 0 && (is_relaxed(finding) || number > end);
+    for (number, step) in (1..).zip(&finding.steps).filter(|&(number, step)| !skipped(number, step)) {
         let site = names.site(finding, step.place.as_ref(), &step.callers);
         let is_other = other.as_ref().is_some_and(|row| row.thread == step.thread && row.place == site.line);
         if is_other {
@@ -92,11 +157,12 @@ fn chosen(finding: &Finding, names: &mut Names) -> Chosen {
             (Some(last), Some(before)) if *before == this && this.1.call.is_some() => {
                 let (_, site, object) = &this;
                 last.steps += 1;
+                last.made = number;
                 last.text = call_words(site, *object, names, last.steps);
             }
             _ => {
                 let text = words(step, &this.1, names);
-                rows.push(Row { place: this.1.line.clone(), thread: step.thread, text, times: 1, steps: 1 });
+                rows.push(Row { made: number, ..Row::new(&this.1, step.thread, text) });
             }
         }
         under_way = Some(this);
@@ -154,15 +220,20 @@ fn is_access(step: &StepRecord) -> bool {
     !(step.what == "create" || step.what == "yield" || step.what.ends_with("thread") || step.what.ends_with("threads"))
 }
 
-/// The line that a message about a panic begins with, without directories.
-fn told(message: &str) -> Option<String> {
+/// The line that a message about a panic begins with, without directories and with them.
+fn told(message: &str) -> Option<(String, Option<(String, u32)>)> {
     let place = message.strip_prefix("panic at ")?.split(": ").next()?;
-    Some(clean(place.rsplit('/').next().unwrap_or(place)))
+    let numbered = |(file, line): (&str, &str)| Some((file.to_owned(), line.parse().ok()?));
+    // There may be a column after the line.
+    let source = place
+        .rsplit_once(':')
+        .and_then(|(before, last)| before.rsplit_once(':').and_then(numbered).or_else(|| numbered((before, last))));
+    Some((clean(place.rsplit('/').next().unwrap_or(place)), source))
 }
 
 /// A step in words: `read head → 0`, `write head 0 → 1`, `lock a`, `Mutex::lock a: 0 → 1`, `call push(1)`.
 fn words(step: &StepRecord, site: &Site, names: &mut Names) -> String {
-    if step.what.starts_with("call ") || step.what.starts_with("return") {
+    if is_of_operation(step) {
         return clean(&step.what);
     }
     if let Some(call) = &site.call {
@@ -196,7 +267,10 @@ fn words(step: &StepRecord, site: &Site, names: &mut Names) -> String {
 /// What the run ended with, in the column of the thread that it happened to.
 fn ending(finding: &Finding, names: &mut Names) -> Vec<Row> {
     // The results are in the rows above.
-    if matches!(finding.kind, FindingKind::NotLinearizable | FindingKind::Nondeterministic) {
+    if matches!(
+        finding.kind,
+        FindingKind::NotLinearizable | FindingKind::NotQuasiLinearizable | FindingKind::Nondeterministic
+    ) {
         return Vec::new();
     }
     let stuck = finding.kind == FindingKind::Stuck;
@@ -207,9 +281,11 @@ fn ending(finding: &Finding, names: &mut Names) -> Vec<Row> {
             FindingKind::Assertion => "assertion fails".to_owned(),
             kind => kind.name().replace('-', " "),
         };
-        let place = names.site(finding, finding.place.as_ref(), &finding.callers).line;
-        let place = if place.is_empty() { told(&finding.message).unwrap_or_default() } else { place };
-        return vec![Row { place, thread: finding.thread, text: format!("✗ {text}"), times: 1, steps: 1 }];
+        let mut site = names.site(finding, finding.place.as_ref(), &finding.callers);
+        if site.line.is_empty() {
+            (site.line, site.source) = told(&finding.message).unwrap_or_default();
+        }
+        return vec![Row { ends: true, ..Row::new(&site, finding.thread, format!("✗ {text}")) }];
     }
     let threads = finding.threads.iter().filter_map(|thread| Some((thread, thread.waits.as_ref()?)));
     threads
@@ -224,7 +300,7 @@ fn ending(finding: &Finding, names: &mut Names) -> Vec<Row> {
                 Some(call) if waits.what != "join" => format!("✗ {call} waits: {}", names.address(waits.object)),
                 _ => text,
             };
-            Row { place: site.line, thread: thread.thread, text, times: 1, steps: 1 }
+            Row { ends: true, ..Row::new(&site, thread.thread, text) }
         })
         .collect()
 }
@@ -238,8 +314,8 @@ fn other(finding: &Finding, names: &mut Names) -> Option<Row> {
     let (before, thread, address) = access_in(&finding.message)?;
     let verb = before.rsplit([',', ':']).next()?.trim();
     let verb = verb.rsplit(" and a ").next()?.trim_start_matches("and a ");
-    let place = line_of(finding, thread, address, names)?;
-    Some(Row { place, thread, text: clean(verb), times: 1, steps: 1 })
+    let site = site_of(finding, thread, address, names)?;
+    Some(Row::new(&site, thread, clean(verb)))
 }
 
 /// What a message says of an access: the words before " by T1 at 0x5555555551f3", the thread and the address.
@@ -251,13 +327,12 @@ fn access_in(message: &str) -> Option<(&str, u8, u64)> {
 }
 
 /// The line of code at an address. A step of that thread there tells who called it.
-fn line_of(finding: &Finding, thread: u8, address: u64, names: &mut Names) -> Option<String> {
+fn site_of(finding: &Finding, thread: u8, address: u64, names: &mut Names) -> Option<Site> {
     let offset = names.offset(address)?;
     let is_there =
         |step: &&StepRecord| step.thread == thread && step.place.as_ref().is_some_and(|place| place.offset == offset);
     if let Some(step) = finding.steps.iter().rev().find(is_there) {
-        let line = names.site(finding, step.place.as_ref(), &step.callers).line;
-        return Some(line).filter(|line| !line.is_empty());
+        return Some(names.site(finding, step.place.as_ref(), &step.callers)).filter(|site| !site.line.is_empty());
     }
     names.code(address)
 }
@@ -268,9 +343,9 @@ pub fn explained(finding: &Finding, names: &mut Names) -> String {
     let lines: Vec<&str> = finding.message.lines().map(str::trim).collect();
     let message = lines.join(", ");
     let line =
-        access_in(&message).and_then(|(_, thread, address)| Some((address, line_of(finding, thread, address, names)?)));
+        access_in(&message).and_then(|(_, thread, address)| Some((address, site_of(finding, thread, address, names)?)));
     match line {
-        Some((address, line)) => names.explain(&message.replace(&format!("{address:#x}"), &line)),
+        Some((address, site)) => names.explain(&message.replace(&format!("{address:#x}"), &site.line)),
         None => names.explain(&message),
     }
 }
@@ -312,7 +387,7 @@ pub fn waits(finding: &Finding, names: &mut Names) -> Vec<String> {
         let object = names.address(waits.object);
         let held = match waits.held_by {
             Some(holder) => format!(", held by T{holder}"),
-            None => taken(finding, waits.object, thread.thread, names).unwrap_or_default(),
+            None => taken(finding, waits.object, thread.thread, names).map_or(String::new(), |(_, held)| held),
         };
         let who = format!("T{}", thread.thread);
         sentences.push(match (waits.what.as_str(), &site.call) {
@@ -328,13 +403,13 @@ pub fn waits(finding: &Finding, names: &mut Names) -> Vec<String> {
 
 /// Who was the last to lock something that does not say who holds it: the last step on it by another thread that was part of
 /// such a call and changed it.
-fn taken(finding: &Finding, object: u64, waiting: u8, names: &mut Names) -> Option<String> {
+pub fn taken(finding: &Finding, object: u64, waiting: u8, names: &mut Names) -> Option<(u8, String)> {
     let steps = finding.steps.iter().rev().filter(|step| step.object == object && step.thread != waiting);
     let mut changes = steps.filter(|step| step.what == "update" && step.new.is_some_and(|new| new != step.old));
     let step = changes.next()?;
     let site = names.site(finding, step.place.as_ref(), &step.callers);
     let call = site.call.filter(|call| ["::lock", "::write", "::read"].iter().any(|end| call.ends_with(end)))?;
-    Some(format!(", which T{} has since {call} at {}", step.thread, site.line))
+    Some((step.thread, format!(", which T{} has since {call} at {}", step.thread, site.line)))
 }
 
 fn table(rows: &[Row]) -> String {
@@ -395,11 +470,18 @@ fn columns(rows: &[Row], threads: &[u8], wanted: &[usize], place: usize, room: u
 }
 
 impl Row {
+    /// What a thread did at that place, once; all steps have been made.
+    fn new(site: &Site, thread: u8, text: String) -> Self {
+        let (place, source) = (site.line.clone(), site.source.clone());
+        Row { place, thread, text, times: 1, steps: 1, source, made: usize::MAX, ends: false }
+    }
+
     fn is_like(&self, other: &Row) -> bool {
         (&self.place, self.thread, &self.text) == (&other.place, other.thread, &other.text)
     }
 
-    fn words(&self) -> String {
+    /// What happened, and how often.
+    pub fn words(&self) -> String {
         if self.times > 1 { format!("{} (×{})", self.text, self.times) } else { self.text.clone() }
     }
 }
@@ -469,7 +551,8 @@ mod tests {
     use super::*;
 
     fn row(thread: u8, text: &str) -> Row {
-        Row { place: "a_file_with_a_long_name.c:123".into(), thread, text: text.into(), times: 2, steps: 1 }
+        let site = Site { line: "a_file_with_a_long_name.c:123".into(), ..Site::default() };
+        Row { times: 2, ..Row::new(&site, thread, text.into()) }
     }
 
     #[test]

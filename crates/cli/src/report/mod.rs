@@ -3,6 +3,7 @@
 //! Invariant: an answer that was cut short never reads like a pass. Rendering happens on the worker, under the limits;
 //! printing happens on the main thread ([`print`]).
 
+pub mod ci;
 pub mod html;
 pub mod interleaving;
 pub mod json;

@@ -57,7 +57,8 @@ impl Checked {
         }
     }
 
-    fn exit(&self) -> Exit {
+    /// What it means for the exit code.
+    pub fn exit(&self) -> Exit {
         match &self.outcome {
             Outcome::Answer(answer, _) => match answer.verdict {
                 Verdict::Pass => Exit::Pass,
@@ -162,11 +163,11 @@ fn verdict_name(exit: Exit) -> Option<&'static str> {
     }
 }
 
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn headline(answer: &Answer, limit: Option<&str>, checked: &Checked) -> String {
+pub(super) fn headline(answer: &Answer, limit: Option<&str>, checked: &Checked) -> String {
     let steps = answer.trace.as_ref().map_or(0, |trace| trace.steps.len() as u64);
     let switches = answer.trace.as_ref().map_or(0, |trace| trace.switches() as u64);
     let after = format!("after {}, {}", counted(steps, "step"), counted(switches, "context switch"));
@@ -189,7 +190,7 @@ fn headline(answer: &Answer, limit: Option<&str>, checked: &Checked) -> String {
     }
 }
 
-fn numbers(seen: &Statistics, more: bool) -> String {
+pub(super) fn numbers(seen: &Statistics, more: bool) -> String {
     let seconds = seen.elapsed.as_secs_f64();
     let mut text = format!(
         "{}, {}, {seconds:.2} s, {}",
@@ -210,7 +211,7 @@ fn numbers(seen: &Statistics, more: bool) -> String {
 }
 
 /// What is wrong at the end, in sentences.
-fn explanation(reason: &Reason) -> Vec<String> {
+pub(super) fn explanation(reason: &Reason) -> Vec<String> {
     let list = |labels: &[String]| match labels {
         [] => "nothing".to_owned(),
         labels => labels.join(", "),
@@ -238,13 +239,6 @@ fn explanation(reason: &Reason) -> Vec<String> {
     }
 }
 
-/// The words of a state that differ from those of the state before.
-fn changes(before: Option<&str>, after: Option<&str>) -> String {
-    let before: Vec<&str> = before.unwrap_or("").split(' ').collect();
-    let after = after.unwrap_or("").split(' ');
-    after.filter(|word| !before.contains(word)).collect::<Vec<_>>().join(" ")
-}
-
 /// The run as a table: a column for each process, and what changed.
 fn table(trace: &Trace, repeats: Option<usize>) -> String {
     let mut actors: Vec<(u32, &str)> = Vec::new();
@@ -259,15 +253,13 @@ fn table(trace: &Trace, repeats: Option<usize>) -> String {
     actors.truncate(COLUMNS_MAX);
     let columns: Vec<String> = actors.iter().map(|(_, name)| clean(name)).collect();
     let mut rows: Vec<(Vec<String>, String)> = Vec::new();
-    let mut before = trace.initial.as_deref();
-    for step in trace.steps.iter().take(ROWS_MAX) {
+    for (number, step) in trace.steps.iter().enumerate().take(ROWS_MAX) {
         let mut cells = vec![String::new(); columns.len()];
         for name in step.actor.split(" + ") {
             let at = actors.iter().position(|(_, other)| *other == name).unwrap_or(columns.len() - 1);
             cells[at] = clean(&step.label);
         }
-        rows.push((cells, clean(&changes(before, step.state.as_deref()))));
-        before = step.state.as_deref();
+        rows.push((cells, clean(&trace.changes(number))));
     }
     let width = |at: usize| {
         let cells = rows.iter().map(|(cells, _)| cells[at].width());

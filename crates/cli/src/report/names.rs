@@ -25,6 +25,10 @@ pub struct Names {
     lines: Lines,
     known: HashMap<u64, Option<String>>,
     sites: HashMap<(u64, Vec<u64>), Site>,
+    /// The lines that sites were shown with.
+    shown: HashMap<String, Line>,
+    /// Source files that were read, line by line.
+    files: HashMap<String, Vec<String>>,
 }
 
 /// Where a step comes from, as a person sees it.
@@ -32,6 +36,8 @@ pub struct Names {
 pub struct Site {
     /// The line, as `file:line`; empty when it is not known.
     pub line: String,
+    /// The same with the path of the file, as the compiler was given it.
+    pub source: Option<(String, u32)>,
     /// The function of a library that is called there, such as `Mutex::lock`; `None` for plain and atomic accesses.
     pub call: Option<String>,
     /// Whether the line is outside of libraries.
@@ -128,17 +134,14 @@ impl Names {
             lines: Lines::new(),
             known: HashMap::new(),
             sites: HashMap::new(),
+            shown: HashMap::new(),
+            files: HashMap::new(),
         }
     }
 
     /// The line of a place.
     pub fn line(&mut self, place: &Place) -> Option<Line> {
         self.lines.line(place)
-    }
-
-    /// The line of a place as `file:line`, without directories.
-    pub fn short_line(&mut self, place: &Place) -> Option<String> {
-        self.line(place).map(|line| short(&line))
     }
 
     /// The variable that an address lies in: `counter`, `nodes+8`, `heap+0x10`.
@@ -212,7 +215,9 @@ impl Names {
             for line in self.lines.lines(frame) {
                 let shown = short(&line);
                 if !is_library(&line.file) {
+                    self.shown.insert(shown.clone(), line.clone());
                     site.line = shown;
+                    site.source = Some((line.file, line.line));
                     site.is_own = true;
                     break;
                 }
@@ -229,6 +234,29 @@ impl Names {
         site.call = called.last().and_then(|name| call(name));
         self.sites.insert(key, site.clone());
         site
+    }
+
+    /// The line of the user's own code that a finding is shown at.
+    pub fn own_line(&mut self, finding: &Finding) -> Option<Line> {
+        let callers = finding.callers.iter().filter_map(|&caller| finding.frames.get(caller as usize));
+        let frames: Vec<&Place> = finding.place.iter().chain(callers).collect();
+        let own = frames.into_iter().filter(|frame| !frame.module.ends_with(RUNTIME));
+        let mut lines = own.flat_map(|frame| self.lines.lines(frame));
+        lines.find(|line| !is_library(&line.file))
+    }
+
+    /// What stands in a line that a site was shown with, and in which function, where its file can still be read.
+    pub fn text(&mut self, line: &str) -> Option<String> {
+        let Line { file, line: number, function } = self.shown.get(line)?.clone();
+        let read =
+            |file: &String| std::fs::read_to_string(file).unwrap_or_default().lines().map(str::to_owned).collect();
+        let lines = self.files.entry(file.clone()).or_insert_with(|| read(&file));
+        let text = lines.get(number.checked_sub(1)? as usize)?.trim();
+        match function {
+            _ if text.is_empty() => None,
+            Some(function) => Some(clean(&format!("{function}: {text}"))),
+            None => Some(clean(text)),
+        }
     }
 
     /// A message with its addresses named, and without the names that only the macro `SELVEDGE_TEST` knows.
@@ -250,7 +278,7 @@ impl Names {
 
     /// A line or a variable.
     fn name(&mut self, address: u64) -> Option<String> {
-        self.variable(address).or_else(|| self.code(address))
+        self.variable(address).or_else(|| Some(self.code(address)?.line))
     }
 
     /// Where an address lies in the program's file.
@@ -258,11 +286,14 @@ impl Names {
         address.checked_sub(BASE)
     }
 
-    /// The line that an address of the program's code returns to, as `file:line`.
-    pub fn code(&mut self, address: u64) -> Option<String> {
+    /// The line that an address of the program's code returns to.
+    pub fn code(&mut self, address: u64) -> Option<Site> {
         let offset = self.offset(address)?;
         let module = self.program.clone();
-        self.short_line(&Place { module, offset })
+        let line = self.line(&Place { module, offset })?;
+        let (short, is_own) = (short(&line), !is_library(&line.file));
+        let source = is_own.then_some((line.file, line.line));
+        Some(Site { line: short, source, is_own, ..Site::default() })
     }
 }
 

@@ -1,14 +1,24 @@
 //! Reports on objects: the matrix with its results, why no serial history explains them, and how much was tested.
 
-use selvedge_driver::{CoverageRecord, MatrixRecord, ObjectFinding, ObjectReport};
+use selvedge_driver::{CoverageRecord, MatrixRecord, ObjectFinding, ObjectReport, QuasiRecord};
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
 
-use super::text::{FAINT, clean, paint, paragraph};
+use super::text::{FAINT, WIDTH, clean, paint, paragraph};
 use crate::quantity::{count, counted};
 
 /// What is wrong, in front of the interleaving.
 pub fn explanation(found: &ObjectFinding) -> String {
-    let lines = found.explanation.lines().map(|line| format!("{}\n", clean(line)));
+    // Tables keep their lines; a sentence is broken where the terminal ends.
+    let shown = |line: &str| {
+        let (sentence, indent) = (clean(line.trim_start()), line.len() - line.trim_start().len());
+        if sentence.starts_with(char::is_alphabetic) && indent + sentence.width() > WIDTH {
+            paragraph(&sentence, indent)
+        } else {
+            format!("{}\n", clean(line))
+        }
+    };
+    let lines = found.explanation.lines().map(shown);
     let mut text: String = lines.collect();
     if found.first_matrix != found.matrix {
         text += &format!("  (first seen in: {})\n", clean(&found.first_matrix));
@@ -32,12 +42,22 @@ pub fn numbers(report: &ObjectReport) -> String {
             CoverageRecord::Partial => "nothing is covered completely".to_owned(),
         };
         text += &paragraph(&format!("matrices tested: {} ({}), {schedules}", count(report.matrices), report.plan), 2);
+        if report.random_optional > 0 {
+            text += &paragraph(&sample(report), 2);
+        }
         if let Some(limit) = &report.limit {
             text += &paragraph(&format!("not everything that was planned: {}", clean(limit)), 2);
         }
     }
+    if let Some(quasi) = &report.quasi {
+        text += &relaxed(report, quasi);
+    }
+    let searched = report.quasi.as_ref().map_or(String::new(), |quasi| {
+        let counts = &quasi.counts;
+        format!(", {}, {}", counted(counts.linearizations, "linearization"), counted(counts.states, "state"))
+    });
     let line = format!(
-        "{}, {}, {} ({} of them stuck with reason), {}, {:.3} cpu s",
+        "{}, {}, {} ({} of them stuck with reason){searched}, {}, {:.3} cpu s",
         count_of(report.matrices, "matrix", "matrices"),
         count_of(report.serial_histories, "serial history", "serial histories"),
         count_of(report.histories, "history", "histories"),
@@ -45,7 +65,57 @@ pub fn numbers(report: &ObjectReport) -> String {
         counted(report.runs, "run"),
         report.cpu_seconds
     );
-    text + &format!("  {}\n", paint(FAINT, line))
+    text + &format!("{}\n", paint(FAINT, paragraph(&line, 2).trim_end()))
+}
+
+/// What came of quasi linearizability: which of the two holds, and of how many histories.
+fn relaxed(report: &ObjectReport, quasi: &QuasiRecord) -> String {
+    let QuasiRecord { classes, reading, causality, order, specification, counts, notes } = quasi;
+    let unusual = [(reading, "prefix", " reading"), (causality, "causal", " causality"), (order, "distance", " order")];
+    let unusual = unusual.iter().filter(|(is, usual, _)| is != usual).map(|(is, _, what)| format!(", {is}{what}"));
+    let readings: String = unusual.collect();
+    let against = match specification.as_str() {
+        "itself" => "its own serial behaviour".to_owned(),
+        "reference" => "its reference".to_owned(),
+        "observations" => "the serial histories of the file".to_owned(),
+        kind => format!("the built-in {kind}"),
+    };
+    let (all, plain, bad) = (report.histories, counts.histories_linearizable, counts.histories_buggy);
+    let loose = all.saturating_sub(plain + bad);
+    let classes = clean(classes);
+    let mut text = match (report.complete && report.findings.is_empty(), all - plain.min(all)) {
+        (true, 0) => format!("Linearizable, so no factor was needed: all {}", count_of(all, "history", "histories")),
+        (true, _) => format!(
+            "Not linearizable, but quasi linearizable with {classes}{readings}: of {}, {} are linearizable and {} only with that",
+            count_of(all, "history", "histories"),
+            count(plain),
+            count(loose)
+        ),
+        (false, _) => format!(
+            "Of {} seen, {} are linearizable, {} only quasi linearizable with {classes}{readings}, and {} neither",
+            count_of(all, "history", "histories"),
+            count(plain),
+            count(loose),
+            count(bad)
+        ),
+    };
+    text += &format!("; held against {against}.");
+    let mut text = paragraph(&text, 2);
+    for note in notes {
+        text += &paragraph(&format!("Note: {}.", clean(note)), 2);
+    }
+    text
+}
+
+/// How far the random matrices came that only fill up the time.
+fn sample(report: &ObjectReport) -> String {
+    let (tested, planned) = (report.random_tested, report.random_optional);
+    let fitted = match tested {
+        0 => format!("none of the {} random matrices fitted into the time", count(planned)),
+        _ if tested == planned => format!("all {} random matrices are among them", count(planned)),
+        _ => format!("{} of the {} random matrices fitted into the time", count(tested), count(planned)),
+    };
+    format!("{fitted}; larger matrices are sampled, not covered")
 }
 
 fn count_of(number: u64, one: &str, many: &str) -> String {
@@ -61,10 +131,48 @@ pub struct Document {
     matrices_failed: u64,
     matrices_exhaustive: u64,
     matrices_wanted: u64,
+    random_tested: u64,
+    random_optional: u64,
     serial_histories: u64,
+    #[serde(flatten)]
+    quasi: Option<Relaxed>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     records: Vec<MatrixRecord>,
     violations: Vec<Violation>,
+}
+
+/// What JSON adds when quasi linearizability was asked for.
+#[derive(Serialize)]
+struct Relaxed {
+    quasi: String,
+    reading: String,
+    causality: String,
+    order: String,
+    specification: String,
+    histories_linearizable: u64,
+    histories_buggy: u64,
+    linearizations: u64,
+    states: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl Relaxed {
+    fn new(record: &QuasiRecord) -> Self {
+        let QuasiRecord { classes, reading, causality, order, specification, counts, notes } = record.clone();
+        Relaxed {
+            quasi: classes,
+            reading,
+            causality,
+            order,
+            specification,
+            histories_linearizable: counts.histories_linearizable,
+            histories_buggy: counts.histories_buggy,
+            linearizations: counts.linearizations,
+            states: counts.states,
+            notes,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -100,7 +208,10 @@ impl Document {
             matrices_failed: report.matrices_failed,
             matrices_exhaustive: report.matrices_exhaustive,
             matrices_wanted: report.matrices_wanted,
+            random_tested: report.random_tested,
+            random_optional: report.random_optional,
             serial_histories: report.serial_histories,
+            quasi: report.quasi.as_ref().map(Relaxed::new),
             records: report.records.clone(),
             violations: report.findings.iter().map(violation).collect(),
         }

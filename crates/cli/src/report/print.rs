@@ -4,13 +4,18 @@
 //! went away (a closed pipe) is no error: the exit code still tells.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use super::Entry;
+use super::ci::OutputFlags;
 use crate::exit::Exit;
+use crate::source;
+use crate::trouble::Trouble;
 
 /// Prints the entries of one command.
 pub struct Printer {
     json: bool,
+    output: OutputFlags,
     several: bool,
     documents: Vec<String>,
     exits: Vec<Exit>,
@@ -20,8 +25,8 @@ pub struct Printer {
 
 impl Printer {
     /// A printer for so many files.
-    pub fn new(json: bool, files: usize) -> Self {
-        Printer { json, several: files > 1, documents: Vec::new(), exits: Vec::new(), unwritten: Exit::Pass }
+    pub fn new(json: bool, output: OutputFlags, files: usize) -> Self {
+        Printer { json, output, several: files > 1, documents: Vec::new(), exits: Vec::new(), unwritten: Exit::Pass }
     }
 
     /// How many entries were printed.
@@ -32,9 +37,9 @@ impl Printer {
     /// Prints what came of one file. What is wrong with the input goes to standard error in any case.
     pub fn print(&mut self, entry: Entry) {
         let text = if self.several { format!("{}\n", entry.line) } else { entry.full };
-        if self.json || entry.exit >= Exit::Input {
+        if entry.exit >= Exit::Input || self.json && !(self.output.quiet && entry.exit == Exit::Pass) {
             complain(&text);
-        } else {
+        } else if !self.output.quiet || entry.exit != Exit::Pass {
             self.unwritten = self.unwritten.worst(say(&text));
         }
         self.documents.push(entry.json);
@@ -43,12 +48,16 @@ impl Printer {
 
     /// Prints the document, if one was asked for, and the summary of several files.
     pub fn finish(mut self) -> Exit {
+        for trouble in self.output.write(&self.documents) {
+            complain(&format!("{trouble}\n"));
+            self.unwritten = self.unwritten.worst(Exit::Input);
+        }
         if self.json {
             let documents = self.documents.join(",\n ");
             let document = if self.several { format!("[{documents}]\n") } else { format!("{documents}\n") };
             self.unwritten = self.unwritten.worst(written(io::stdout().lock().write_all(document.as_bytes())));
         }
-        if self.several {
+        if self.several && !self.output.quiet {
             let counts: Vec<String> = [
                 (Exit::Pass, "pass"),
                 (Exit::Violation, "fail"),
@@ -75,6 +84,28 @@ pub fn say(text: &str) -> Exit {
 /// Prints to standard error, in colours where it is a terminal. Nobody is left to tell when that fails.
 pub fn complain(text: &str) {
     let _ = anstream::AutoStream::auto(io::stderr()).write_all(text.as_bytes());
+}
+
+/// Writes what was asked for besides the report, if there is something to write.
+pub fn keep(path: &Path, what: &str, bytes: Option<Vec<u8>>) -> Exit {
+    let name = source::name(path);
+    let Some(bytes) = bytes else {
+        complain(&format!("warning: {name}: no {what} was written, since there is no verdict\n"));
+        return Exit::Pass;
+    };
+    match std::fs::write(path, bytes) {
+        Ok(()) => Exit::Pass,
+        Err(error) => {
+            let trouble = Trouble::new(&name, format!("cannot write the {what}: {error}"));
+            complain(&format!("{trouble}\n"));
+            Exit::Input
+        }
+    }
+}
+
+/// Writes the page of an entry, if one was asked for.
+pub fn keep_page(path: Option<&Path>, entry: &mut Entry) -> Exit {
+    path.map_or(Exit::Pass, |path| keep(path, "page", entry.html.take().map(String::into_bytes)))
 }
 
 /// Whether it was written. Whoever closed a pipe did not want more.

@@ -100,8 +100,22 @@ impl Decided<'_> {
         Entry { exit, full: self.full(), line: self.line(), json: self.json(), certificate: None, html: None }
     }
 
-    fn reading(&self) -> Reading<'_> {
+    pub(super) fn reading(&self) -> Reading<'_> {
         Reading { log: self.history.log, kind: self.answer.kind }
+    }
+
+    /// The verdict in a sentence.
+    pub(super) fn verdict(&self) -> String {
+        let is = match self.answer.verdict {
+            Verdict::Pass(_) => "Quasi linearizable",
+            Verdict::Fail(_) => "Not quasi linearizable",
+            Verdict::Unknown(limit) => return format!("No answer: {}.", limit_text(limit, self.history.limits)),
+        };
+        format!("{is} as a {} with {}{}.", self.answer.kind.name(), clean(&self.relaxed.classes), self.readings())
+    }
+
+    fn telling(&self) -> Telling<'_> {
+        Telling { reading: self.reading(), classes: &self.relaxed.classes }
     }
 
     fn headline(&self) -> String {
@@ -152,7 +166,7 @@ impl Decided<'_> {
         }
     }
 
-    fn least(&self) -> Option<String> {
+    pub(super) fn least(&self) -> Option<String> {
         let (factor, most) = self.relaxed.least?;
         let undecided = matches!(self.answer.verdict, Verdict::Unknown(_));
         Some(match factor {
@@ -163,7 +177,7 @@ impl Decided<'_> {
         })
     }
 
-    fn numbers(&self) -> String {
+    pub(super) fn numbers(&self) -> String {
         let history = &self.history.log.history;
         let seconds = self.history.begun.elapsed().as_secs_f64();
         let (operations, parts) = (counted(history.len() as u64, "operation"), self.answer.parts as u64);
@@ -172,7 +186,7 @@ impl Decided<'_> {
     }
 
     /// How far out of order the history is in the orders found.
-    fn shown(&self, orders: &[QuasiOrders]) -> String {
+    pub(super) fn shown(&self, orders: &[QuasiOrders]) -> String {
         let worst = orders.iter().filter_map(|one| self.furthest(one)).max_by_key(|found| found.1);
         match worst {
             Some((entry, off)) if off > 0 => {
@@ -188,65 +202,25 @@ impl Decided<'_> {
         let off = |(place, &of): (usize, &u32)| (of, place.abs_diff(of as usize));
         let (of, off) = orders.run.iter().enumerate().map(off).max_by_key(|found| found.1)?;
         let entry = orders.linearization.get(of as usize)?;
-        Some((self.label(entry), off))
+        Some((self.telling().label(entry), off))
     }
 
-    fn label(&self, placed: &QuasiPlaced) -> String {
-        match placed {
-            QuasiPlaced::Operation(op) => format!("{} ({})", self.reading().label(*op), self.reading().lines(*op)),
-            QuasiPlaced::Later { method, argument, result } if argument.is_nil() => {
-                format!("{}→{}", clean(method), show(result))
-            }
-            QuasiPlaced::Later { method, argument, .. } => format!("{}({})", clean(method), show(argument)),
-        }
+    pub(super) fn label(&self, placed: &QuasiPlaced) -> String {
+        self.telling().label(placed)
     }
 
     /// Why it fails, in words.
-    fn why(&self, violation: &QuasiViolation) -> String {
-        let reading = self.reading();
-        match violation {
-            QuasiViolation::QuasiUnplaced { operation, events, excess, .. } => {
-                let (label, lines) = (reading.label(*operation), reading.lines(*operation));
-                let classes = clean(&self.relaxed.classes);
-                let start = format!(
-                    "{label} ({lines}) fits nowhere: with {classes}, what happened before its return can be explained, but \
-                     not the first {events} events, whatever may follow them."
-                );
-                format!("{start} {}", self.excess(excess.as_ref()))
-            }
-            QuasiViolation::QuasiUnfinished { orders } => {
-                let later = orders.linearization.iter().filter(|entry| matches!(entry, QuasiPlaced::Later { .. }));
-                let later: Vec<String> = later.map(|entry| self.label(entry)).collect();
-                format!(
-                    "The history is not right by itself. It would be with {} after it: {}. --reading prefix allows that.",
-                    counted(later.len() as u64, "more operation"),
-                    later.join(", ")
-                )
-            }
-            QuasiViolation::NeedNotBlock { operation } => format!(
-                "{} ({}) waits for ever, but need not: whatever the order of what returned, it could go on after it.",
-                reading.label(*operation),
-                reading.lines(*operation)
-            ),
-            other => format!("The history shows a violation of kind {}.", other.kind()),
-        }
+    pub(super) fn why(&self, violation: &QuasiViolation) -> String {
+        self.telling().why(violation)
     }
 
-    fn excess(&self, excess: Option<&QuasiExcess>) -> String {
-        let Some(excess) = excess else {
-            return "No slightly larger factor would do either.".to_owned();
-        };
-        let QuasiExcess { factor, class, operation, place, legal_place } = excess;
-        let which = operation.map_or("an operation that would follow".to_owned(), |op| {
-            format!("{} ({})", self.reading().label(op), self.reading().lines(op))
-        });
-        let off = counted(u64::from(place.abs_diff(*legal_place)), "place");
-        let side = if place > legal_place { "late" } else { "early" };
-        let class = clean(class);
-        format!(
-            "A factor of {factor} for {class} would do: then {which} is number {place} of {class} and belongs at number \
-             {legal_place}, {off} too {side} without any factor."
-        )
+    /// The operations that show the violation, the one to blame first.
+    pub(super) fn blamed(&self, violation: &QuasiViolation) -> Vec<OpId> {
+        let mut blamed: Vec<OpId> = violation.operation().into_iter().collect();
+        if let QuasiViolation::QuasiUnplaced { excess: Some(excess), .. } = violation {
+            blamed.extend(excess.operation.filter(|op| !blamed.contains(op)));
+        }
+        blamed
     }
 
     fn json(&self) -> String {
@@ -283,12 +257,8 @@ impl Decided<'_> {
         match &answer.verdict {
             Verdict::Pass(orders) => document.witness = Some(orders),
             Verdict::Fail((part, violation)) => {
-                let mut blamed: Vec<OpId> = violation.operation().into_iter().collect();
-                if let QuasiViolation::QuasiUnplaced { excess: Some(excess), .. } = violation {
-                    blamed.extend(excess.operation.filter(|op| !blamed.contains(op)));
-                }
                 let described = |op| json::described(self.reading(), op);
-                let operations = blamed.into_iter().map(described).collect();
+                let operations = self.blamed(violation).into_iter().map(described).collect();
                 let reason = self.why(violation);
                 let evidence = violation;
                 document.violation = Some(Explained { kind: violation.kind(), part, reason, operations, evidence });
@@ -300,5 +270,127 @@ impl Decided<'_> {
             }
         }
         json::write(&document)
+    }
+}
+
+/// Puts evidence in words.
+struct Telling<'a> {
+    reading: Reading<'a>,
+    /// Classes and factors.
+    classes: &'a str,
+}
+
+impl Telling<'_> {
+    fn label(&self, placed: &QuasiPlaced) -> String {
+        match placed {
+            QuasiPlaced::Operation(op) => format!("{} ({})", self.reading.label(*op), self.reading.lines(*op)),
+            QuasiPlaced::Later { method, argument, result } if argument.is_nil() => {
+                format!("{}→{}", clean(method), show(result))
+            }
+            QuasiPlaced::Later { method, argument, .. } => format!("{}({})", clean(method), show(argument)),
+        }
+    }
+
+    /// Why it fails.
+    fn why(&self, violation: &QuasiViolation) -> String {
+        let reading = self.reading;
+        match violation {
+            QuasiViolation::QuasiUnplaced { operation, events, shortest, excess, not_enough, .. } => {
+                let (label, lines) = (reading.label(*operation), reading.lines(*operation));
+                let classes = clean(self.classes);
+                let start = if *shortest {
+                    format!(
+                        "{label} ({lines}) fits nowhere: with {classes}, what happened before its return can be explained, \
+                         but not the first {events} events, whatever may follow them."
+                    )
+                } else {
+                    format!(
+                        "With {classes}, the first {events} events, up to the return of {label} ({lines}), cannot be \
+                         explained, whatever may follow them. Whether fewer of them fail already is not known: that \
+                         search was cut short."
+                    )
+                };
+                format!("{start} {}", self.excess(excess.as_ref(), *not_enough))
+            }
+            QuasiViolation::QuasiUnfinished { orders } => {
+                let later = orders.linearization.iter().filter(|entry| matches!(entry, QuasiPlaced::Later { .. }));
+                let later: Vec<String> = later.map(|entry| self.label(entry)).collect();
+                format!(
+                    "The history is not right by itself. It would be with {} after it: {}. --reading prefix allows that.",
+                    counted(later.len() as u64, "more operation"),
+                    later.join(", ")
+                )
+            }
+            QuasiViolation::NeedNotBlock { operation } => format!(
+                "{} ({}) waits for ever, but need not: whatever the order of what returned, it could go on after it.",
+                reading.label(*operation),
+                reading.lines(*operation)
+            ),
+            other => format!("The history shows a violation of kind {}.", other.kind()),
+        }
+    }
+
+    /// What a larger factor would do.
+    fn excess(&self, excess: Option<&QuasiExcess>, not_enough: Option<u32>) -> String {
+        let Some(excess) = excess else {
+            return match not_enough {
+                Some(factor) => format!(
+                    "No factor up to {factor} for one of the classes, the others as they are, would do for these events."
+                ),
+                None => "Whether a larger factor would do is not known: that search was cut short.".to_owned(),
+            };
+        };
+        let QuasiExcess { factor, class, operation, place, legal_place } = excess;
+        let which = operation.map_or("an operation that would follow".to_owned(), |op| {
+            format!("{} ({})", self.reading.label(op), self.reading.lines(op))
+        });
+        let off = counted(u64::from(place.abs_diff(*legal_place)), "place");
+        let side = if place > legal_place { "late" } else { "early" };
+        let class = clean(class);
+        format!(
+            "A factor of {factor} for {class} would do for these events: then {which} is number {place} of {class}, and \
+             number {legal_place} in the legal run, {off} too {side}."
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use selvedge_history::format::{self, Format};
+    use selvedge_history::object::Kind;
+    use selvedge_history::{Budget, Log};
+
+    use super::*;
+
+    fn log() -> Log {
+        let text = "{\"call\":\"deq\",\"thread\":0}\n{\"return\":7,\"thread\":0}\n";
+        format::read(&mut text.as_bytes(), Some(Format::Jsonl), &Budget::new()).expect("a log").1
+    }
+
+    #[track_caller]
+    fn check(shortest: bool, not_enough: Option<u32>, says: &[&str], never: &[&str]) {
+        let log = log();
+        let telling = Telling { reading: Reading { log: &log, kind: Kind::Queue }, classes: "deq=1" };
+        let (operation, events, before, excess) = (OpId(0), 2, None, None);
+        let violation = QuasiViolation::QuasiUnplaced { operation, events, shortest, before, excess, not_enough };
+        let told = telling.why(&violation);
+        for part in says {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        for part in never {
+            assert!(!told.contains(part), "{part}: {told}");
+        }
+    }
+
+    #[test]
+    fn what_was_cut_short_is_not_claimed() {
+        check(true, Some(5), &["fits nowhere", "No factor up to 5"], &["cut short"]);
+        check(true, None, &["fits nowhere", "Whether a larger factor would do is not known"], &["No factor"]);
+        check(
+            false,
+            None,
+            &["the first 2 events", "cannot be explained", "is not known"],
+            &["fits nowhere", "No factor"],
+        );
     }
 }

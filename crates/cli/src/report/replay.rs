@@ -70,11 +70,21 @@ fn advance<O: Object>(
     output: Option<&Value>,
     states: &mut Vec<O::State>,
 ) -> Option<()> {
+    apply(object, &input_of(object, reading, op)?, output, states);
+    Some(())
+}
+
+/// The call of an operation, as the object reads it.
+pub fn input_of<O: Object>(object: &O, reading: Reading<'_>, op: OpId) -> Option<O::Input> {
     let call = &reading.log.history.operation(op).input;
-    let input = object.input(reading.log.name(call.method), &reading.kind.argument(call)).ok()?;
+    object.input(reading.log.name(call.method), &reading.kind.argument(call)).ok()
+}
+
+/// Every state after the call answered `output`; a few of them, where there are many.
+pub fn apply<O: Object>(object: &O, input: &O::Input, output: Option<&Value>, states: &mut Vec<O::State>) {
     let mut next = Vec::new();
     for state in states.iter() {
-        object.step(state, &input, output, &mut next);
+        object.step(state, input, output, &mut next);
     }
     states.clear();
     for state in next {
@@ -82,7 +92,17 @@ fn advance<O: Object>(
             states.push(state);
         }
     }
-    Some(())
+}
+
+/// What the call would answer in one of these states; nothing when it would wait.
+pub fn answers<O: Object>(object: &O, input: &O::Input, states: &[O::State]) -> Vec<Value> {
+    let mut answers = Vec::new();
+    for state in states {
+        object.answers(state, input, &mut answers);
+    }
+    answers.sort_unstable();
+    answers.dedup();
+    answers
 }
 
 struct Replay<'a> {
@@ -103,20 +123,13 @@ impl ObjectVisitor for Replay<'_> {
             let output = history.operation(op).ret.as_ref().filter(|ret| ret.at < end).map(|ret| &ret.output);
             advance(&object, self.reading, op, output, &mut states)?;
         }
-        let call = &history.operation(self.operation).input;
-        let input = object.input(self.reading.log.name(call.method), &self.reading.kind.argument(call)).ok()?;
-        let mut answers = Vec::new();
-        for state in &states {
-            object.answers(state, &input, &mut answers);
-        }
-        answers.sort_unstable();
-        answers.dedup();
+        let answers = answers(&object, &input_of(&object, self.reading, self.operation)?, &states);
         Some(After { holds: holds(self.reading.kind, states.first()?), answers })
     }
 }
 
 /// What an object in that state holds, in a few words.
-fn holds(kind: Kind, state: &dyn Any) -> Option<String> {
+pub fn holds(kind: Kind, state: &dyn Any) -> Option<String> {
     let list = |values: &mut dyn Iterator<Item = String>| {
         let mut shown: Vec<String> = values.take(VALUES_MAX + 1).collect();
         if shown.len() > VALUES_MAX {

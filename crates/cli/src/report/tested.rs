@@ -4,6 +4,7 @@
 //! reads as complete.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use selvedge_driver::{CoverageRecord, Finding, FindingKind, ObjectReport, Search, Settings, TestReport};
 use serde::Serialize;
@@ -81,7 +82,7 @@ impl Tested {
     }
 
     /// What ended the search before everything was covered.
-    fn limit(&self) -> Option<&'static str> {
+    pub(super) fn limit(&self) -> Option<&'static str> {
         let (report, settings) = (&self.report, &self.settings);
         // A portfolio that stops at its bound was cut short: it goes on to the end when it can.
         let at_bound = matches!(report.coverage, CoverageRecord::Preemptions(_)) && settings.search != Search::Bounded;
@@ -100,6 +101,13 @@ impl Tested {
     }
 
     fn coverage_name(&self) -> &'static str {
+        // All schedules of some matrices are not all that can happen to an object.
+        if let Some(object) = self.object.as_ref().filter(|object| object.coverage == CoverageRecord::Exhaustive) {
+            return match object.random_tested {
+                0 => "bounded",
+                _ => "sampled",
+            };
+        }
         match self.report.coverage {
             CoverageRecord::Exhaustive => "exhaustive",
             CoverageRecord::Preemptions(_) => "bounded",
@@ -110,7 +118,7 @@ impl Tested {
     }
 
     /// What was covered, exactly.
-    fn coverage(&self) -> String {
+    pub(super) fn coverage(&self) -> String {
         let settings = &self.settings;
         let covered = match (self.report.coverage, settings.search) {
             (CoverageRecord::Exhaustive, Search::Dpor | Search::Portfolio) => {
@@ -150,7 +158,7 @@ impl Tested {
         }
     }
 
-    fn numbers(&self) -> String {
+    pub(super) fn numbers(&self) -> String {
         let report = &self.report;
         let histories = match report.histories {
             0 => String::new(),
@@ -206,7 +214,7 @@ impl Tested {
         text + &format!("  {}\n", paint(FAINT, self.numbers()))
     }
 
-    fn limit_text(&self, limit: &str, time_max: Option<std::time::Duration>) -> String {
+    pub(super) fn limit_text(&self, limit: &str, time_max: Option<std::time::Duration>) -> String {
         match (limit, time_max) {
             ("runs", _) => format!("stopped after {}: --runs N allows more", counted(self.settings.runs_max, "run")),
             ("time", Some(time)) => format!(
@@ -227,8 +235,8 @@ fn preemptions(bound: u32) -> String {
     counted(u64::from(bound), "preemption")
 }
 
-/// A finding: what happened in a sentence, the interleaving, who waits for what, and how to see it again.
-pub fn found(finding: &Finding, path: &str, names: &mut Names) -> String {
+/// What happened, in a sentence without its full stop, and whether it happened to one thread alone.
+pub fn sentence(finding: &Finding, names: &mut Names) -> (String, bool) {
     let mut sentence = interleaving::explained(finding, names);
     let waits = interleaving::waits(finding, names);
     let stuck = sentence.starts_with("no thread can go on") && !waits.is_empty();
@@ -243,26 +251,42 @@ pub fn found(finding: &Finding, path: &str, names: &mut Names) -> String {
             sentence = format!("{sentence} ({at})");
         }
     }
-    let operations =
-        matches!(finding.kind, FindingKind::NotLinearizable | FindingKind::Stuck | FindingKind::Nondeterministic);
-    let who = if stuck || operations { String::new() } else { format!(", thread T{}", finding.thread) };
+    let operations = matches!(
+        finding.kind,
+        FindingKind::NotLinearizable
+            | FindingKind::NotQuasiLinearizable
+            | FindingKind::Stuck
+            | FindingKind::Nondeterministic
+    );
+    (sentence, !stuck && !operations)
+}
+
+/// A finding: what happened in a sentence, the interleaving, who waits for what, and how to see it again.
+pub fn found(finding: &Finding, path: &str, names: &mut Names) -> String {
+    let (sentence, alone) = sentence(finding, names);
+    let who = if alone { format!(", thread T{}", finding.thread) } else { String::new() };
     let mut text = paragraph(&format!("Run {}{who}: {sentence}.", count(finding.run)), 2);
     let table = interleaving::draw(finding, names);
     if !table.is_empty() {
         text += &format!("\n{table}");
     }
-    text + &format!("\n  replay: selvedge replay {}\n", quoted(path))
+    text + &format!("\n  replay: {}\n", replay_command(path))
 }
 
-/// A path as a shell takes it.
-fn quoted(path: &str) -> String {
-    let plain = path.chars().all(|c| c.is_alphanumeric() || "/._-+,:@%".contains(c));
+/// How to see a finding again.
+pub fn replay_command(path: &str) -> String {
+    format!("selvedge replay {}", quoted(path))
+}
+
+/// A path or another word as a shell takes it.
+pub fn quoted(path: &str) -> String {
+    let plain = path.chars().all(|c| c.is_alphanumeric() || "/._-+,:@%=".contains(c));
     let path = clean(path);
     if plain { path } else { format!("'{}'", path.replace('\'', "'\\''")) }
 }
 
 /// What "complete" is relative to.
-fn relative(settings: &Settings, compiler: &str) -> String {
+pub(super) fn relative(settings: &Settings, compiler: &str) -> String {
     let spins = if settings.spins {
         "a loop that only waits goes on when what it reads changes"
     } else {
@@ -282,12 +306,12 @@ fn relative(settings: &Settings, compiler: &str) -> String {
 }
 
 impl Session<'_> {
-    fn exit(&self) -> Exit {
+    pub(super) fn exit(&self) -> Exit {
         self.exit.unwrap_or_else(|| self.tests.iter().map(Tested::exit).fold(Exit::Pass, Exit::worst))
     }
 
     /// Does something with each test and the names of its program.
-    fn each<T>(&self, mut of: impl FnMut(&Tested, &mut Names) -> T) -> Vec<T> {
+    pub(super) fn each<T>(&self, mut of: impl FnMut(&Tested, &mut Names) -> T) -> Vec<T> {
         let mut names: HashMap<&str, Names> = HashMap::new();
         let of = |test| {
             let Tested { program, .. }: &Tested = test;
@@ -307,6 +331,13 @@ impl Session<'_> {
         let full = texts.join("\n");
         let line = format!("{}: {}", clean(self.file), counted(self.tests.len() as u64, "test"));
         Entry { exit: self.exit(), full, line, json: self.json(), certificate: None, html: None }
+    }
+
+    /// The same, with the page where it is wanted.
+    pub fn entry_with(&self, page: bool) -> Entry {
+        let mut entry = self.entry();
+        entry.html = page.then(|| self.html(&entry.full));
+        entry
     }
 
     fn json(&self) -> String {
@@ -405,14 +436,26 @@ pub struct Found {
     kind: &'static str,
     message: String,
     path: String,
+    /// The source line to look at, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
 }
 
 impl Found {
     /// The finding in the file of that name.
     pub fn new(finding: &Finding, path: &str, names: &mut Names) -> Self {
         let message = interleaving::explained(finding, names);
-        Found { test: finding.test.clone(), kind: finding.kind.name(), message, path: path.to_owned() }
+        let (file, line) = names.own_line(finding).map(|line| (from_here(&line.file), line.line)).unzip();
+        Found { test: finding.test.clone(), kind: finding.kind.name(), message, path: path.to_owned(), file, line }
     }
+}
+
+/// A path as seen from the current directory, if it leads below it.
+fn from_here(file: &str) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    Path::new(file).strip_prefix(here).map_or_else(|_| file.to_owned(), |path| path.display().to_string())
 }
 
 impl TestDocument {

@@ -80,6 +80,89 @@ fn finding_in(part: &str) -> &str {
     path.lines().next().expect("a path").trim_matches('\'')
 }
 
+/// Objects that cannot be tested, and one for which there is no time: by name, what is said, and the exit code.
+const OBJECTS: [(&str, &str, i32); 8] = [
+    ("unknown_call", "there is no call `pop()`: expected one of push()", 2),
+    ("named_twice", "found `push()` twice", 2),
+    ("no_threads", "expected a number from 1 to 16 for threads, found `0`", 2),
+    ("unmade", "the constructor does not work: nothing to be made of", 2),
+    ("of_time", "`now()` does not do the same again", 2),
+    ("of_chance", "`hash()` does not do the same again", 2),
+    ("unfinished", "UNKNOWN  unfinished", 3),
+    ("right", "PASS  right", 0),
+];
+
+const OBJECT_TESTS: &str = r#"
+use std::sync::Mutex;
+use selvedge::{Object, object};
+
+fn stack() -> Object<Mutex<Vec<u32>>> {
+    object(|| Mutex::new(Vec::new())).call("push()", |stack| stack.lock().unwrap().push(1))
+}
+
+#[test]
+fn unknown_call() {
+    stack().test([["push()", "pop()"]]).check();
+}
+
+#[test]
+fn named_twice() {
+    stack().call("push()", |stack| stack.lock().unwrap().len()).check();
+}
+
+#[test]
+fn no_threads() {
+    stack().threads(0).check();
+}
+
+#[test]
+fn unmade() {
+    object(|| -> Mutex<u32> { panic!("nothing to be made of") }).call("get()", |cell| *cell.lock().unwrap()).check();
+}
+
+#[test]
+fn of_time() {
+    let now = |_: &u32| std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
+    object(|| 0u32).call("now()", now).check();
+}
+
+#[test]
+fn of_chance() {
+    use std::hash::{BuildHasher, RandomState};
+    object(|| 0u32).call("hash()", |_| RandomState::new().hash_one(1)).check();
+}
+
+#[test]
+fn unfinished() {
+    stack()
+        .call("pop()", |stack| stack.lock().unwrap().pop())
+        .threads(3)
+        .ops(4)
+        .samples(1000)
+        .time(std::time::Duration::from_millis(300))
+        .check();
+}
+
+#[test]
+fn right() {
+    stack().matrix("push() | push()").check();
+}
+"#;
+
+#[test]
+fn objects_that_cannot_be_tested() {
+    let project = project("cargo-objects");
+    std::fs::write(project.join("tests/objects.rs"), OBJECT_TESTS).expect("the scratch directory is writable");
+    for (name, says, code) in OBJECTS {
+        let one = run(cargo_selvedge(&project, &["--test", "objects", name]));
+        if skipped(&one) {
+            return;
+        }
+        let one = one.expect(code);
+        assert!(one.stderr.contains(says) || one.stdout.contains(says), "{name}: {}\n{}", one.stdout, one.stderr);
+    }
+}
+
 #[test]
 fn the_example_of_the_page() {
     let project = project("cargo-example");

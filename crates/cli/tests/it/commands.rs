@@ -125,3 +125,82 @@ fn a_reader_who_has_seen_enough_is_no_error() {
     let run = Run::new(child.wait_with_output().unwrap()).expect(0);
     assert_eq!(run.stderr, "");
 }
+
+#[test]
+fn a_program_that_was_built_elsewhere_is_tested() {
+    let directory = scratch("built-elsewhere");
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir_all(&directory).unwrap();
+    let source = root().join("examples/c/account.c").canonicalize().unwrap();
+    let words = |args: &[&str]| -> Vec<String> {
+        selvedge(args).expect(0).stdout.split_whitespace().map(str::to_owned).collect()
+    };
+    let build = |args: Vec<String>| {
+        let run = Command::new("gcc").args(args).current_dir(&directory).output().expect("gcc");
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    };
+    let source = source.to_str().unwrap().to_owned();
+    build([words(&["cflags"]), vec!["-c".into(), source, "-o".into(), "account.o".into()]].concat());
+    build([vec!["account.o".into()], words(&["cflags", "--link"]), vec!["-o".into(), "account".into()]].concat());
+    let program = directory.join("account");
+    let (program, findings) = (program.to_str().unwrap(), directory.join("findings"));
+    let findings = findings.to_str().unwrap();
+    let document = selvedge(&["test", program, "--json", "--findings", findings]).expect(1).json();
+    assert_eq!(document["findings"][0]["kind"], "assertion");
+    assert_eq!(document["findings"][0]["line"], 24);
+    selvedge(&["replay", document["findings"][0]["path"].as_str().unwrap()]).expect(1);
+    let run = selvedge(&["test", program, "--", "-DN=3"]).expect(2);
+    assert!(run.stderr.contains("flags for the compiler are of no use"), "{}", run.stderr);
+    let run = selvedge(&["test", "/bin/sh"]).expect(2);
+    assert!(run.stderr.contains("selvedge cflags"), "{}", run.stderr);
+}
+
+#[test]
+fn doctor_says_what_is_there() {
+    let run = selvedge(&["doctor", "--json"]).expect(0);
+    let document = run.json();
+    assert_eq!(document["usable"], true);
+    let c =
+        document["findings"].as_array().unwrap().iter().find(|finding| finding["what"] == "tests of C code").unwrap();
+    assert_eq!(c["state"], "good", "{c}");
+    let mut command = command(&["doctor"]);
+    let run = Run::new(command.env("SELVEDGE_RUNTIME", "/nowhere/runtime.so").output().unwrap()).expect(2);
+    assert!(run.stdout.contains("missing  runtime"), "{}", run.stdout);
+    assert!(run.stdout.lines().all(|line| line.chars().count() <= 80), "{}", run.stdout);
+}
+
+#[test]
+fn completions_pages_and_the_header_are_written() {
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(selvedge(&["completions", shell]).expect(0).stdout.contains("--preemptions"), "{shell}");
+    }
+    let directory = scratch("man");
+    selvedge(&["man", directory.to_str().unwrap()]).expect(0);
+    for page in ["selvedge", "selvedge-check", "selvedge-test", "cargo-selvedge"] {
+        let text = std::fs::read_to_string(directory.join(format!("{page}.1"))).unwrap();
+        assert!(text.contains(".TH"), "{page}");
+    }
+    selvedge(&["man", &format!("{PASS}/man")]).expect(2);
+    assert!(selvedge(&["header"]).expect(0).stdout.contains("#define SELVEDGE_TEST"));
+}
+
+#[test]
+fn results_for_continuous_integration_are_written() {
+    let path = |name: &str| scratch(name).to_str().unwrap().to_owned();
+    let (junit, sarif) = (path("ci.xml"), path("ci.sarif"));
+    let run =
+        selvedge(&["check", PASS, FAIL, "--junit", &junit, "--sarif", &sarif, "--annotations", "--quiet"]).expect(1);
+    assert!(
+        run.stderr
+            .starts_with(&format!("::error file={FAIL},line=5,title=linearizability%3A overtaken::milk overtook")),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(run.stdout.lines().count(), 1, "what passed is not spoken of: {}", run.stdout);
+    let text = std::fs::read_to_string(&junit).unwrap();
+    assert!(text.contains("tests=\"2\" failures=\"1\" errors=\"0\""), "{text}");
+    let document: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&sarif).unwrap()).unwrap();
+    assert_eq!(document["runs"][0]["results"][0]["ruleId"], "overtaken");
+    let run = selvedge(&["check", PASS, "--junit", "README.md/results.xml"]).expect(2);
+    assert!(run.stderr.contains("README.md/results.xml"), "{}", run.stderr);
+}

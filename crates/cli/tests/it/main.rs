@@ -1,17 +1,20 @@
 //! The binary as its users run it: flags in, text and exit codes out.
 
 mod bad_input;
+mod browser;
 mod cargo;
 mod check;
 mod commands;
 mod counting;
 mod documents;
 mod limits;
+mod manual;
 mod modelling;
 mod monitoring;
 mod objects;
 mod page;
 mod quasi;
+mod relaxed;
 mod testing;
 mod usage;
 

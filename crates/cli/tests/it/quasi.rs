@@ -123,3 +123,40 @@ fn wrong_factors_are_wrong_input() {
     let run = selvedge(&["check", &path, "--reading", "closed"]).expect(2);
     assert!(run.stderr.contains("--reading goes with --quasi"), "{}", run.stderr);
 }
+
+#[test]
+fn a_certificate_with_a_wrong_relaxation_is_wrong_input() {
+    let path = history("certified-wrong.jsonl", &[1, 2], &["2", "1"]);
+    let certificate = format!("{path}.certificate");
+    selvedge(&["check", &path, "--object", "queue", "--quasi", "deq=1", "--certificate", &certificate]).expect(0);
+    let text = std::fs::read_to_string(&certificate).unwrap();
+    for (quasi, says) in [
+        ("pull=1", "\"pull=1\": the object has no such method"),
+        ("deq=-1", "a factor should be a number from 0 to 1000"),
+        ("deq=100000", "a factor should be a number from 0 to 1000"),
+        ("deq=1,dequeue=1", "the method is in another class too"),
+        ("deq", "a class needs a factor"),
+    ] {
+        std::fs::write(&certificate, text.replace("\"deq=1\"", &format!("\"{quasi}\""))).unwrap();
+        let run = selvedge(&["verify", &path, &certificate]).expect(2);
+        assert!(run.stderr.contains(says), "{quasi}: {}", run.stderr);
+    }
+    std::fs::write(&certificate, text.replace("\"queue\"", "\"stack\"")).unwrap();
+    let run = selvedge(&["verify", &path, &certificate]).expect(2);
+    assert!(run.stderr.contains("\"deq=1\": the object has no such method"), "{}", run.stderr);
+}
+
+#[test]
+fn pending_operations_are_decided() {
+    let lines = |takes: usize| {
+        let take = "{\"call\":\"deq\",\"thread\":1}\n{\"return\":1,\"thread\":1}\n";
+        format!("{{\"call\":\"enq\",\"value\":1,\"thread\":0}}\n{}", take.repeat(takes))
+    };
+    for (takes, code) in [(1, 0), (2, 1)] {
+        let path = file(&format!("pending-{takes}.jsonl"), lines(takes).as_bytes());
+        let certificate = format!("{path}.certificate");
+        let args = ["check", &path, "--object", "queue", "--quasi", "*=2", "--certificate", &certificate];
+        selvedge(&args).expect(code);
+        selvedge(&["verify", &path, &certificate]).expect(0);
+    }
+}

@@ -328,7 +328,7 @@ fn a_missing_runtime_is_told_with_what_to_do() {
         command(&["test", FAILING]).env("SELVEDGE_RUNTIME", "/no/such/libselvedge_runtime.so").output().unwrap();
     let run = Run::new(output).expect(2);
     assert!(run.stderr.contains("looked for at `/no/such/libselvedge_runtime.so`"), "{}", run.stderr);
-    assert!(run.stderr.contains("cargo build --release"), "{}", run.stderr);
+    assert!(run.stderr.contains("cargo install --path crates/cli"), "{}", run.stderr);
 }
 
 #[test]
@@ -413,19 +413,23 @@ fn the_number_of_workers_does_not_matter() {
 fn what_was_done_before_an_interrupt_is_counted() {
     use std::os::unix::process::CommandExt;
     let path = endless("counted.c");
-    for jobs in ["1", "2"] {
+    let interrupted_after = |seconds: u64, jobs: &str| {
         let mut command =
             command(&["test", &path, "--strategy", "dfs", "--time-max", "none", "--json", "--jobs", jobs]);
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
-        std::thread::sleep(std::time::Duration::from_secs(3));
+        std::thread::sleep(std::time::Duration::from_secs(seconds));
         let kill = format!("kill -INT {}", child.id());
         assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
         let document = Run::new(child.wait_with_output().unwrap()).expect(3).json();
         let endless = &document["tests"][1];
         assert_eq!(endless["limit"], "interrupted", "{document}");
-        assert!(endless["runs"].as_u64().is_some_and(|runs| runs > 100), "{document}");
         assert_eq!(endless["coverage"], "partial");
+        endless["runs"].as_u64().is_some_and(|runs| runs > 100)
+    };
+    for jobs in ["1", "2"] {
+        // How long it takes to compile, and to be given a processor, is not ours to say.
+        assert!([2, 8, 32, 64].into_iter().any(|seconds| interrupted_after(seconds, jobs)), "{jobs}");
     }
 }
 

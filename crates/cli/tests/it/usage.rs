@@ -6,7 +6,23 @@ use crate::*;
 
 #[test]
 fn help() {
-    for command in ["", "test", "replay", "check", "monitor", "model", "verify", "convert", "generate"] {
+    for command in [
+        "",
+        "test",
+        "replay",
+        "check",
+        "monitor",
+        "model",
+        "verify",
+        "convert",
+        "generate",
+        "formula",
+        "doctor",
+        "cflags",
+        "header",
+        "completions",
+        "man",
+    ] {
         let args: Vec<&str> = [command, "--help"].into_iter().filter(|arg| !arg.is_empty()).collect();
         let run = selvedge(&args).expect(0);
         for line in run.stdout.lines() {

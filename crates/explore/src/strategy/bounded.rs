@@ -11,6 +11,7 @@ use crate::access::Thread;
 use crate::part::Part;
 use crate::point::{ChoicePoint, Coverage, Decision, Run, Stop, Strategy};
 use crate::strategy::dfs::{Search, available};
+use crate::strategy::operations::Operations;
 
 /// Every schedule with at most a number of preemptions.
 #[derive(Clone, Debug)]
@@ -22,6 +23,10 @@ pub struct Bounded {
     /// Whether the bound kept anything out.
     cut: bool,
     runs: Vec<u64>,
+    /// What is left out when only operations matter.
+    operations: Option<Operations>,
+    /// How many runs were ended early.
+    redundant: u64,
 }
 
 impl Bounded {
@@ -33,7 +38,14 @@ impl Bounded {
     /// Bounds `first` to `bound_max`, one after the other.
     pub fn between(first: u32, bound_max: u32) -> Self {
         let search = Search::default();
-        Bounded { search, bound: first, bound_max, preemptions: 0, cut: false, runs: vec![0] }
+        let (runs, operations, redundant) = (vec![0], None, 0);
+        Bounded { search, bound: first, bound_max, preemptions: 0, cut: false, runs, operations, redundant }
+    }
+
+    /// The same search, for somebody to whom only operations matter: their results, and which returned before which was called.
+    /// What it leaves out shows no more than what it does not ([`Operations`]).
+    pub fn of_operations(self) -> Self {
+        Bounded { operations: Some(Operations::default()), ..self }
     }
 
     /// A part of the search with that one bound; `None` when the part is not one of a depth-first search. What it answers at its end is
@@ -57,6 +69,9 @@ impl Bounded {
 impl Strategy for Bounded {
     fn start(&mut self) -> ControlFlow<Coverage> {
         self.preemptions = 0;
+        if let Some(operations) = &mut self.operations {
+            operations.start();
+        }
         while !self.search.advance() {
             if self.search.diverged() {
                 return ControlFlow::Break(Coverage::Partial);
@@ -76,8 +91,18 @@ impl Strategy for Bounded {
     }
 
     fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision {
-        let (mut set, first) = available(at);
+        let (mut set, mut first) = available(at);
         let preempts = at.preempts();
+        if let Some(operations) = &mut self.operations {
+            set = operations.filter(at, set, preempts.then_some(first));
+            if set == 0 {
+                self.redundant += 1;
+                return Decision::Stop(Stop::Redundant);
+            }
+            if set & bit(first) == 0 {
+                first = Thread(set.trailing_zeros() as u8);
+            }
+        }
         if preempts && self.preemptions >= self.bound && set.count_ones() > 1 {
             set = bit(first);
             self.cut = true;
@@ -87,6 +112,9 @@ impl Strategy for Bounded {
         };
         if preempts && thread != first {
             self.preemptions += 1;
+            if let Some(operations) = &mut self.operations {
+                operations.preempted(at, first);
+            }
         }
         Decision::Run(thread)
     }
@@ -105,6 +133,10 @@ impl Strategy for Bounded {
 
     fn cut(&self) -> bool {
         self.cut
+    }
+
+    fn redundant(&self) -> u64 {
+        self.redundant
     }
 
     fn finish(&mut self, run: &Run<'_>) {

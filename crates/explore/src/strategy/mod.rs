@@ -2,6 +2,7 @@
 
 pub mod bounded;
 pub mod dfs;
+mod operations;
 pub mod pct;
 pub mod random;
 pub mod replay;

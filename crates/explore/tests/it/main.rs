@@ -3,6 +3,7 @@
 mod brute;
 mod known;
 mod machine;
+mod operations;
 mod parts;
 mod random_programs;
 mod strategies;

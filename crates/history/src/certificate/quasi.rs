@@ -100,18 +100,25 @@ pub enum QuasiPlaced {
 #[non_exhaustive]
 pub enum QuasiViolation {
     /// The first `events` events of the part (calls and returns counted in that part alone; what returns later is pending in
-    /// them) have no two orders, whatever may follow; without the last of them, the return of `operation`, they have.
+    /// them) have no two orders, whatever may follow. The last of them is the return of `operation`.
     QuasiUnplaced {
-        /// The operation that could not be placed.
+        /// The operation whose return is the last event: without it the events have orders, if this is the shortest prefix.
         operation: OpId,
         /// The length of the prefix.
         events: u32,
-        /// Orders of the events before.
+        /// Whether no shorter prefix fails; `false` where the search for one was cut short.
+        #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+        shortest: bool,
+        /// Orders of the events before, where these are known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<QuasiOrders>,
-        /// The least factor that would do, where one was found. For readers only: nobody checks it.
+        /// The least factor that would do for these events, where one was found. For readers only: nobody checks it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         excess: Option<QuasiExcess>,
+        /// No class would do with a factor up to this one, all others as they are. For readers only. Without this and
+        /// `excess`, the search for a larger factor was cut short.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        not_enough: Option<u32>,
     },
     /// The part has no two orders by itself, only with what would follow it.
     QuasiUnfinished {
@@ -123,6 +130,10 @@ pub enum QuasiViolation {
         /// The pending operation.
         operation: OpId,
     },
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// An operation that stands too far from its place, under the least factor that would do.

@@ -3,7 +3,8 @@
 //! Invariant: a compare-and-set fails only when the old value is not there; there are no failures without a reason.
 
 use super::method::{self, Method};
-use super::{Misuse, Object, register};
+use super::register::{self, Register};
+use super::{Misuse, Object};
 use crate::{Spec, Value};
 
 /// A register with compare-and-set. It holds nil at first unless stated otherwise.
@@ -12,16 +13,14 @@ use crate::{Spec, Value};
 /// was, as in Jepsen's logs, where a compare-and-set that did not find the old value is recorded as failed.
 #[derive(Clone, Debug, Default)]
 pub struct CasRegister {
-    initial: Value,
+    register: Register,
 }
 
 /// A call of a register with compare-and-set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// Answers the value.
-    Read,
-    /// Replaces the value.
-    Write(Value),
+    /// One that every register has.
+    Plain(register::Input),
     /// Replaces the first value by the second.
     Cas(Value, Value),
 }
@@ -35,7 +34,7 @@ const METHODS: &[Method] = &[
 impl CasRegister {
     /// A register that holds `initial` at first.
     pub fn new(initial: Value) -> Self {
-        CasRegister { initial }
+        CasRegister { register: Register::new(initial) }
     }
 }
 
@@ -45,17 +44,12 @@ impl Spec for CasRegister {
     type Output = Value;
 
     fn initial(&self) -> Value {
-        self.initial.clone()
+        self.register.initial()
     }
 
     fn step(&self, state: &Value, input: &Input, output: Option<&Value>, next: &mut Vec<Value>) {
         match input {
-            Input::Read => {
-                if output.is_none_or(|seen| seen == state) {
-                    next.push(state.clone());
-                }
-            }
-            Input::Write(value) => next.push(value.clone()),
+            Input::Plain(plain) => self.register.step(state, plain, output, next),
             Input::Cas(old, new) => {
                 let succeeds = state == old;
                 if output.is_none_or(|seen| succeeded(seen) == succeeds) {
@@ -67,8 +61,7 @@ impl Spec for CasRegister {
 
     fn is_pure(&self, input: &Input, output: &Value) -> bool {
         match input {
-            Input::Read => true,
-            Input::Write(_) => false,
+            Input::Plain(plain) => self.register.is_pure(plain, output),
             Input::Cas(old, new) => old == new || !succeeded(output),
         }
     }
@@ -85,28 +78,25 @@ impl Object for CasRegister {
 
     fn input(&self, method: &str, argument: &Value) -> Result<Input, Misuse> {
         match method::find(METHODS, method)? {
-            "read" => method::nothing(argument, Input::Read),
-            "write" => method::value(argument).map(Input::Write),
-            _ => match argument.as_list() {
+            "cas" => match argument.as_list() {
                 Some([old, new]) => Ok(Input::Cas(old.clone(), new.clone())),
                 _ => Err(Misuse::Argument { expected: "a list of the old and the new value", found: argument.clone() }),
             },
+            plain => self.register.input(plain, argument).map(Input::Plain),
         }
     }
 
     fn admits(&self, input: &Input, output: &Value) -> Result<(), Misuse> {
         match input {
-            Input::Read => Ok(()),
-            Input::Write(_) => method::acknowledged(output),
+            Input::Plain(plain) => self.register.admits(plain, output),
             Input::Cas(..) => method::truth_or_nothing(output),
         }
     }
 
     fn answers(&self, state: &Value, input: &Input, answers: &mut Vec<Value>) {
-        answers.push(match input {
-            Input::Read => state.clone(),
-            Input::Write(_) => Value::Nil,
-            Input::Cas(old, _) => Value::Bool(state == old),
-        });
+        match input {
+            Input::Plain(plain) => self.register.answers(state, plain, answers),
+            Input::Cas(old, _) => answers.push(Value::Bool(state == old)),
+        }
     }
 }

@@ -19,6 +19,7 @@ pub mod map;
 mod method;
 pub mod multi_register;
 pub mod mutex;
+mod permit;
 pub mod priority_queue;
 pub mod queue;
 pub mod register;

@@ -3,24 +3,14 @@
 //! It has no owner, as in Knossos: whoever releases a held lock frees it. Acquiring it while it is held blocks, and so does
 //! releasing it while it is free.
 
-use super::method::{self, Method};
+use super::method::Method;
+pub use super::permit::Input;
 use super::{Misuse, Object};
 use crate::{Spec, Value};
 
 /// A mutex, free at first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mutex;
-
-/// A call of a mutex.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
-    /// Takes the lock once it is free.
-    Acquire,
-    /// Takes the lock if it is free, and answers whether it did.
-    TryAcquire,
-    /// Frees the lock.
-    Release,
-}
 
 const METHODS: &[Method] = &[
     Method::new("acquire", &["lock"]),
@@ -48,7 +38,7 @@ impl Spec for Mutex {
     }
 
     fn is_pure(&self, input: &Input, output: &Value) -> bool {
-        matches!(input, Input::TryAcquire) && *output == Value::Bool(false)
+        input.is_pure(output)
     }
 
     fn is_commutative(&self) -> bool {
@@ -62,19 +52,11 @@ impl Object for Mutex {
     }
 
     fn input(&self, method: &str, argument: &Value) -> Result<Input, Misuse> {
-        let input = match method::find(METHODS, method)? {
-            "acquire" => Input::Acquire,
-            "release" => Input::Release,
-            _ => Input::TryAcquire,
-        };
-        method::nothing(argument, input)
+        Input::read(METHODS, method, argument)
     }
 
     fn admits(&self, input: &Input, output: &Value) -> Result<(), Misuse> {
-        match input {
-            Input::Acquire | Input::Release => method::acknowledged(output),
-            Input::TryAcquire => method::truth(output),
-        }
+        input.admits(output)
     }
 
     fn answers(&self, held: &bool, input: &Input, answers: &mut Vec<Value>) {

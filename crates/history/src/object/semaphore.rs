@@ -2,7 +2,8 @@
 //!
 //! Invariant: a state is the number of permits left. Giving back more than were taken is allowed, as in most libraries.
 
-use super::method::{self, Method};
+use super::method::Method;
+pub use super::permit::Input;
 use super::{Misuse, Object};
 use crate::{Spec, Value};
 
@@ -10,17 +11,6 @@ use crate::{Spec, Value};
 #[derive(Clone, Copy, Debug)]
 pub struct Semaphore {
     permits: u64,
-}
-
-/// A call of a semaphore.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
-    /// Takes a permit once there is one.
-    Acquire,
-    /// Takes a permit if there is one, and answers whether it did.
-    TryAcquire,
-    /// Gives a permit back.
-    Release,
 }
 
 const METHODS: &[Method] = &[
@@ -64,7 +54,7 @@ impl Spec for Semaphore {
     }
 
     fn is_pure(&self, input: &Input, output: &Value) -> bool {
-        matches!(input, Input::TryAcquire) && *output == Value::Bool(false)
+        input.is_pure(output)
     }
 
     fn is_commutative(&self) -> bool {
@@ -78,19 +68,11 @@ impl Object for Semaphore {
     }
 
     fn input(&self, method: &str, argument: &Value) -> Result<Input, Misuse> {
-        let input = match method::find(METHODS, method)? {
-            "acquire" => Input::Acquire,
-            "release" => Input::Release,
-            _ => Input::TryAcquire,
-        };
-        method::nothing(argument, input)
+        Input::read(METHODS, method, argument)
     }
 
     fn admits(&self, input: &Input, output: &Value) -> Result<(), Misuse> {
-        match input {
-            Input::Acquire | Input::Release => method::acknowledged(output),
-            Input::TryAcquire => method::truth(output),
-        }
+        input.admits(output)
     }
 
     fn answers(&self, permits: &u64, input: &Input, answers: &mut Vec<Value>) {

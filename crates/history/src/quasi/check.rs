@@ -4,7 +4,7 @@
 //! the places of their classes, so a set is one part.
 
 use super::relaxation::{Relaxation, RelaxationError, Resolved};
-use super::{Causality, Classing, Excess, Orders, Placed, Question, Reading, Reason, Rules, Sequential};
+use super::{Classing, Excess, Orders, Placed, Question, Reason, Rules, Sequential};
 use crate::certificate::quasi::{QuasiExcess, QuasiOrders, QuasiPlaced, QuasiViolation};
 use crate::check::part::{PartView, Parts};
 use crate::check::{Unfit, read};
@@ -42,8 +42,6 @@ pub enum CheckError {
     Unfit(Unfit),
     /// The relaxation does not fit the object.
     Relaxation(RelaxationError),
-    /// An operation is pending, and the readings asked for are not decided for such histories.
-    Pending,
 }
 
 impl std::fmt::Display for CheckError {
@@ -51,9 +49,6 @@ impl std::fmt::Display for CheckError {
         match self {
             CheckError::Unfit(unfit) => unfit.fmt(f),
             CheckError::Relaxation(error) => error.fmt(f),
-            CheckError::Pending => f.write_str(
-                "pending operations are not decided under the causal prefix reading: --causality free or --reading closed decides them",
-            ),
         }
     }
 }
@@ -70,12 +65,20 @@ pub fn check(
     rules: &Rules,
     budget: &Budget,
 ) -> Result<Answer, CheckError> {
+    decide(log, kind, initial, relaxation, rules, true, budget)
+}
+
+/// Decides it, with a short reason for a failure where it is to be `explained`.
+fn decide(
+    log: &Log,
+    kind: Kind,
+    initial: Option<&Value>,
+    relaxation: &Relaxation,
+    rules: &Rules,
+    explained: bool,
+    budget: &Budget,
+) -> Result<Answer, CheckError> {
     let resolved = relaxation.resolve(kind).map_err(CheckError::Relaxation)?;
-    // A pending insertion may be made up a second time after the end, which the causal guard forbids.
-    let guarded = rules.reading == Reading::Prefix && rules.causality == Causality::Causal;
-    if guarded && log.history.pending() > 0 && log.history.end() != End::Stuck {
-        return Err(CheckError::Pending);
-    }
     let rules = Rules { factors: resolved.factors.clone(), ..rules.clone() };
     let parts = Parts::split(log, |call| call.key.clone());
     budget.note_start(parts.len());
@@ -84,7 +87,7 @@ pub fn check(
     let mut all = Vec::new();
     for part in 0..parts.len() {
         let view = parts.view(log, part);
-        let task = Task { kind, view: &view, resolved: &resolved, rules: &rules, budget };
+        let task = Task { kind, view: &view, resolved: &resolved, rules: &rules, explained, budget };
         match task.with_object(initial.or(log.initial.as_ref()), &mut answer.states).map_err(CheckError::Unfit)? {
             Verdict::Pass(orders) => {
                 answer.parts_passed += 1;
@@ -116,9 +119,12 @@ pub fn least_factor(
     most: u32,
     budget: &Budget,
 ) -> Result<(Option<u32>, Answer), CheckError> {
-    let mut factor = 0;
+    let (mut factor, mut states) = (0, 0);
     loop {
-        let answer = check(log, kind, initial, &relaxation.with_factor(factor), rules, budget)?;
+        let tried = relaxation.with_factor(factor);
+        let mut answer = decide(log, kind, initial, &tried, rules, factor == most, budget)?;
+        states += answer.states;
+        answer.states = states;
         match answer.verdict {
             Verdict::Pass(_) => return Ok((Some(factor), answer)),
             Verdict::Fail(_) if factor < most => factor += 1,
@@ -135,6 +141,8 @@ struct Task<'a> {
     view: &'a PartView<'a>,
     resolved: &'a Resolved,
     rules: &'a Rules,
+    /// Whether to look for a short reason.
+    explained: bool,
     budget: &'a Budget,
 }
 
@@ -169,7 +177,8 @@ impl Task<'_> {
         let question =
             Question { spec: object, history: &history, classing: &classing, rules: self.rules, budget: self.budget };
         let told = Telling { task: self, object, stuck: history.end() == End::Stuck };
-        Ok(match question.decide(states) {
+        let decided = if self.explained { question.decide(states) } else { question.decide_briefly(states) };
+        Ok(match decided {
             Verdict::Pass(all) => Verdict::Pass(all.into_iter().map(|orders| told.orders(orders)).collect()),
             Verdict::Fail(reason) => Verdict::Fail(told.reason(reason)),
             Verdict::Unknown(limit) => Verdict::Unknown(limit),
@@ -232,12 +241,16 @@ impl<O: Object + Sequential> Telling<'_, O> {
 
     fn reason(&self, reason: Reason<O::Input, Value>) -> QuasiViolation {
         match reason {
-            Reason::Unplaced { operation, events, before, excess } => QuasiViolation::QuasiUnplaced {
-                operation: self.op(operation),
-                events,
-                before: before.map(|orders| self.orders(orders)),
-                excess: excess.map(|excess| self.excess(excess)),
-            },
+            Reason::Unplaced { operation, events, is_shortest, before, excess, not_enough } => {
+                QuasiViolation::QuasiUnplaced {
+                    operation: self.op(operation),
+                    events,
+                    shortest: is_shortest,
+                    before: before.map(|orders| self.orders(orders)),
+                    excess: excess.map(|excess| self.excess(excess)),
+                    not_enough,
+                }
+            }
             Reason::Unfinished(orders) => QuasiViolation::QuasiUnfinished { orders: self.orders(orders) },
             Reason::NeedNotBlock(op) => QuasiViolation::NeedNotBlock { operation: self.op(op) },
         }

@@ -2,7 +2,8 @@
 //!
 //! Under the prefix reading a history that fails has a shortest prefix that does, since every prefix of a quasi
 //! linearizable history is one too; it is found by doubling and halving from where the search got to. A history that
-//! fails under the closed reading either fails under the prefix reading, or lacks operations at its end.
+//! fails under the closed reading either fails under the prefix reading, or lacks operations at its end. Invariant: a search
+//! for an explanation that was cut short is told apart from one that found nothing.
 
 use super::search::{Found, search};
 use super::sequential::Sequential;
@@ -12,23 +13,39 @@ use crate::{Budget, End, History, Limit, OpId, Verdict};
 
 /// How much further than asked a factor is looked for that would do.
 const FACTOR_MORE: u32 = 4;
-/// How many configurations each of those factors is worth: it is an explanation only.
-const EXCESS_MAX: u64 = 50_000;
+
+/// How many configurations an explanation is worth; the verdict stands without it.
+#[derive(Clone, Copy)]
+struct Effort {
+    /// Each prefix tried in looking for the shortest.
+    prefix: u64,
+    /// Each larger factor tried.
+    factor: u64,
+}
+
+const EFFORT: Effort = Effort { prefix: 4_000_000, factor: 50_000 };
+const NO_EFFORT: Effort = Effort { prefix: 0, factor: 0 };
 
 /// Why a history is not quasi linearizable.
 #[derive(Clone, Debug)]
 pub enum Reason<I, O> {
-    /// The first `events` events have no orders, whatever may come after them; without the last of them, the return of
-    /// `operation`, they have.
+    /// The first `events` events have no orders, whatever may come after them; the last of them is the return of
+    /// `operation`.
     Unplaced {
         /// The operation.
         operation: OpId,
         /// The length of the prefix.
         events: u32,
-        /// Orders for the events before, where they were found in time.
+        /// Without the last of them the events have orders. Otherwise the search for fewer was cut short.
+        is_shortest: bool,
+        /// Orders for the events before, where these are known.
         before: Option<Orders<I, O>>,
-        /// The least factor that would do, where one was found, and what stands too far off under it.
+        /// The least factor of a class that was named that would do, the others as they are, where one was found, and what
+        /// stands too far off under it.
         excess: Option<Excess>,
+        /// No class that was named would do with a factor up to this one. Without this and `excess`, the search for one was
+        /// cut short.
+        not_enough: Option<u32>,
     },
     /// The history could be the beginning of one that is, but is not by itself: orders with what would have to follow.
     Unfinished(Orders<I, O>),
@@ -74,7 +91,16 @@ pub struct Question<'a, S: Sequential> {
 impl<S: Sequential> Question<'_, S> {
     /// Decides it. Counts configurations in `states`.
     pub fn decide(&self, states: &mut u64) -> Decided<S> {
-        let decided = if self.history.end() == End::Stuck { self.stuck(states) } else { self.whole(states) };
+        self.decide_with(EFFORT, states)
+    }
+
+    /// Decides it, and does not look for a short reason where it fails.
+    pub fn decide_briefly(&self, states: &mut u64) -> Decided<S> {
+        self.decide_with(NO_EFFORT, states)
+    }
+
+    fn decide_with(&self, effort: Effort, states: &mut u64) -> Decided<S> {
+        let decided = if self.history.end() == End::Stuck { self.stuck(states) } else { self.whole(effort, states) };
         decided.unwrap_or_else(Verdict::Unknown)
     }
 
@@ -95,7 +121,7 @@ impl<S: Sequential> Question<'_, S> {
         })
     }
 
-    fn whole(&self, states: &mut u64) -> Result<Decided<S>, Limit> {
+    fn whole(&self, effort: Effort, states: &mut u64) -> Result<Decided<S>, Limit> {
         let furthest = match self.orders(self.history, self.rules, u64::MAX, states)? {
             Ok(orders) => return Ok(Verdict::Pass(vec![orders])),
             Err(furthest) => furthest,
@@ -106,7 +132,7 @@ impl<S: Sequential> Question<'_, S> {
         {
             return Ok(Verdict::Fail(Reason::Unfinished(orders)));
         }
-        Ok(Verdict::Fail(self.explain(&rules, furthest, states)))
+        Ok(Verdict::Fail(self.explain(&rules, furthest, effort, states)))
     }
 
     fn stuck(&self, states: &mut u64) -> Result<Decided<S>, Limit> {
@@ -138,79 +164,134 @@ impl<S: Sequential> Question<'_, S> {
         (0..self.history.len() as u32).map(OpId)
     }
 
-    /// The shortest prefix that fails, as far as time allows: without it the whole history is named.
-    fn explain(&self, rules: &Rules, furthest: u32, states: &mut u64) -> Reason<S::Input, S::Output> {
-        let all = self.history.marks().len() as u32;
-        let (events, before) = self.shortest(rules, furthest, all, states).unwrap_or((all, None));
+    /// Why it fails. Nothing here can change that it does.
+    fn explain(&self, rules: &Rules, furthest: u32, effort: Effort, states: &mut u64) -> Reason<S::Input, S::Output> {
+        let Prefix { events, is_shortest, before } = self.shortest(rules, furthest, effort.prefix, states);
         let operation = self.history.marks()[events as usize - 1].op();
-        let excess = self.excess(rules, events, operation, states).unwrap_or(None);
-        Reason::Unplaced { operation, events, before, excess }
+        let (excess, not_enough) = match self.larger(rules, events, operation, effort.factor, states) {
+            Larger::Enough(excess) => (Some(excess), None),
+            Larger::NotUpTo(factor) => (None, Some(factor)),
+            Larger::Unknown => (None, None),
+        };
+        Reason::Unplaced { operation, events, is_shortest, before, excess, not_enough }
     }
 
-    #[expect(clippy::type_complexity, reason = "named once")]
-    fn shortest(
-        &self,
-        rules: &Rules,
-        furthest: u32,
-        all: u32,
-        states: &mut u64,
-    ) -> Result<(u32, Option<Orders<S::Input, S::Output>>), Limit> {
+    /// The shortest prefix that fails, as far as the limits allow.
+    fn shortest(&self, rules: &Rules, furthest: u32, most: u64, states: &mut u64) -> Prefix<S> {
+        let marks = self.history.marks();
+        let all = marks.len() as u32;
         let (mut good, mut bad, mut before) = (0, all, None);
         let mut probe = furthest.max(1).min(all);
         let mut leap = 1;
+        let mut is_shortest = true;
         while good + 1 < bad {
             probe = probe.clamp(good + 1, bad - 1);
-            match self.orders(&self.history.prefix(probe as usize), rules, u64::MAX, states)? {
-                Ok(orders) => {
+            match self.orders(&self.history.prefix(probe as usize), rules, most, states) {
+                Ok(Ok(orders)) => {
                     good = probe;
                     before = Some(orders);
                     probe = if bad == all { good.saturating_add(leap) } else { good.midpoint(bad) };
                     leap *= 2;
                 }
-                Err(_) => {
+                Ok(Err(_)) => {
                     bad = probe;
                     probe = good.midpoint(bad);
                 }
+                Err(_) => {
+                    is_shortest = false;
+                    break;
+                }
             }
         }
-        if before.is_none() {
-            before = self.orders(&self.history.prefix(good as usize), rules, u64::MAX, states)?.ok();
+        if !is_shortest {
+            // A call alone changes nothing, since what is pending need not have taken effect.
+            let last = marks[..bad as usize].iter().rposition(|mark| mark.is_return());
+            return Prefix { events: last.map_or(bad, |last| last as u32 + 1), is_shortest, before: None };
         }
-        Ok((bad, before))
+        if before.is_none() {
+            let found = self.orders(&self.history.prefix(good as usize), rules, most, states);
+            before = found.ok().and_then(Result::ok);
+        }
+        Prefix { events: bad, is_shortest, before }
     }
 
-    /// The least factor of one class that would do for the prefix.
-    fn excess(&self, rules: &Rules, events: u32, operation: OpId, states: &mut u64) -> Result<Option<Excess>, Limit> {
+    /// What larger factors of one class would do for the prefix.
+    fn larger(&self, rules: &Rules, events: u32, operation: OpId, most_states: u64, states: &mut u64) -> Larger {
         let prefix = self.history.prefix(events as usize);
         let failing = &self.history.operation(operation);
         let own =
             self.classing.pick(self.spec, &failing.input, failing.output(), self.classing.of[operation.0 as usize]);
-        let relaxed =
-            (0..rules.factors.len() as u16).filter(|&class| rules.factors[class as usize] > 0 && class != own);
-        let classes = [own].into_iter().filter(|&class| class > 0).chain(relaxed);
+        let named = (1..rules.factors.len() as u16).filter(|&class| class != own);
+        let classes = [own].into_iter().filter(|&class| class > 0).chain(named);
         let most = rules.factors.iter().max().map_or(0, |most| most + FACTOR_MORE);
+        let mut is_cut = false;
         for class in classes {
-            let mut rules = rules.clone();
-            let asked = rules.factors[class as usize];
-            for factor in asked + 1..=most {
-                rules.factors[class as usize] = factor;
-                if let Ok(orders) = self.orders(&prefix, &rules, EXCESS_MAX, states)? {
-                    return Ok(Some(furthest_off(&orders, class, factor)));
-                }
+            match self.least(&prefix, rules, class, most, most_states, states) {
+                Ok(Some((factor, orders))) => return Larger::Enough(furthest_off(&orders, class, factor)),
+                Ok(None) => {}
+                Err(_) => is_cut = true,
             }
         }
-        Ok(None)
+        if is_cut { Larger::Unknown } else { Larger::NotUpTo(most) }
     }
+
+    /// The least factor of a class that would do, up to `most`, with orders.
+    #[expect(clippy::type_complexity, reason = "named once")]
+    fn least(
+        &self,
+        prefix: &History<S::Input, S::Output>,
+        rules: &Rules,
+        class: u16,
+        most: u32,
+        most_states: u64,
+        states: &mut u64,
+    ) -> Result<Option<(u32, Orders<S::Input, S::Output>)>, Limit> {
+        let mut rules = rules.clone();
+        let asked = rules.factors[class as usize];
+        // The largest first: where it does not do, no other does.
+        rules.factors[class as usize] = most;
+        let Ok(largest) = self.orders(prefix, &rules, most_states, states)? else { return Ok(None) };
+        for factor in asked + 1..most {
+            rules.factors[class as usize] = factor;
+            if let Ok(orders) = self.orders(prefix, &rules, most_states, states)? {
+                return Ok(Some((factor, orders)));
+            }
+        }
+        Ok(Some((most, largest)))
+    }
+}
+
+/// What larger factors of one class would do for a prefix that fails.
+enum Larger {
+    /// This one would do.
+    Enough(Excess),
+    /// None up to this one would do.
+    NotUpTo(u32),
+    /// The search was cut short.
+    Unknown,
+}
+
+/// A prefix that fails.
+struct Prefix<S: Sequential> {
+    events: u32,
+    /// Without its last event it passes.
+    is_shortest: bool,
+    before: Option<Orders<S::Input, S::Output>>,
 }
 
 /// The operation of the class that stands furthest from its place.
 fn furthest_off<I, O>(orders: &Orders<I, O>, class: u16, factor: u32) -> Excess {
     let places = orders.places();
     let members = (0..places.len()).filter(|&i| orders.classes[i] == class);
-    let worst = members.max_by_key(|&i| places[i].0.abs_diff(places[i].1)).unwrap_or(0);
+    // Of those that are equally far off, one that was made.
+    let made = |i: usize| matches!(orders.linearization[i], Placed::Operation(_));
+    let worst = members.max_by_key(|&i| (places[i].0.abs_diff(places[i].1), made(i))).unwrap_or(0);
     let operation = match orders.linearization[worst] {
         Placed::Operation(op) => Some(op),
         Placed::Later(..) => None,
     };
     Excess { factor, class, operation, place: places[worst].0, legal: places[worst].1 }
 }
+
+#[cfg(test)]
+mod tests;

@@ -66,6 +66,12 @@ impl<S: Sequential> Labels<S> {
         &self.meanings[label.0 as usize]
     }
 
+    /// Whether it puts in a value.
+    pub fn brings(&self, spec: &S, label: Label) -> bool {
+        let meaning = self.get(label);
+        spec.brings(&meaning.input, meaning.output.as_ref()).is_some()
+    }
+
     /// Whether executing `y` keeps the promise.
     pub fn keeps(&self, promise: Label, y: Label) -> bool {
         if promise == y {

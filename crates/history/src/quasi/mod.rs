@@ -20,7 +20,7 @@ mod witness;
 
 pub use check::{Answer, CheckError, check, least_factor};
 pub use decide::{Decided, Excess, Question, Reason};
-pub use relaxation::{FACTOR_MAX, Relaxation, RelaxationError, Resolved, SUPPORTED};
+pub use relaxation::{FACTOR_MAX, Named, Relaxation, RelaxationError, Resolved, SUPPORTED};
 pub use sequential::Sequential;
 pub use witness::{Orders, Placed};
 

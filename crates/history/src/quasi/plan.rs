@@ -61,6 +61,8 @@ pub(super) struct Plan<'a, S: Sequential> {
     nothing: Vec<bool>,
     /// No value is put in twice.
     pub is_distinct: bool,
+    /// Where values are put in twice: everything that a pending operation may turn out to have done.
+    pub guesses: Map<u32, Vec<Label>>,
     /// Calls that may come after the end, with their class if they find something and if they find nothing.
     pub afterwards: Vec<(S::Input, (u16, u16))>,
 }
@@ -113,8 +115,12 @@ impl<'a, S: Sequential> Plan<'a, S> {
             needed: Vec::new(),
             nothing: Vec::new(),
             is_distinct,
+            guesses: Map::default(),
             afterwards: Vec::new(),
         };
+        if !is_distinct {
+            plan.guess(labels);
+        }
         plan.walk();
         plan.look_ahead();
         if rules.causality == Causality::Free {
@@ -127,6 +133,31 @@ impl<'a, S: Sequential> Plan<'a, S> {
             plan.note_nothing();
         }
         plan
+    }
+
+    /// Fills in what pending operations may have done: what they answer when there is nothing, or one of the values alone.
+    fn guess(&mut self, labels: &mut Labels<S>) {
+        let mut states = vec![self.spec.initial()];
+        for operation in self.history.operations() {
+            if self.spec.brings(&operation.input, None).is_some() {
+                self.spec.step(&self.spec.initial(), &operation.input, None, &mut states);
+            }
+        }
+        for &op in &self.pending {
+            let input = &self.history.operations()[op as usize].input;
+            let mut results = Vec::new();
+            for state in &states {
+                self.spec.results(state, input, &mut results);
+            }
+            let label = |output: &S::Output| {
+                let class = self.classing.pick(self.spec, input, Some(output), self.classing.of[op as usize]);
+                labels.closed(self.spec, input, output, class)
+            };
+            let mut guesses: Vec<Label> = results.iter().map(label).collect();
+            guesses.sort_unstable();
+            guesses.dedup();
+            self.guesses.insert(op, guesses);
+        }
     }
 
     /// Notes, for each return, whether an operation that finds nothing could take effect there or be executed there by the
@@ -208,12 +239,13 @@ impl<'a, S: Sequential> Plan<'a, S> {
         }
     }
 
-    /// The calls that may come after the end: those without arguments, and those made before that bring nothing.
+    /// The calls that may come after the end: those without arguments, and those made before that may bring nothing.
     fn look_ahead(&mut self) {
         let mut known: Map<(S::Input, (u16, u16)), ()> = Map::default();
+        let spec = self.spec;
         let probes = self.classing.probes.iter().cloned();
         let made = self.history.operations().iter().zip(&self.classing.of);
-        let made = made.filter(|(operation, _)| self.spec.brings(&operation.input, None).is_none());
+        let made = made.filter(|(operation, _)| may_bring_nothing(spec, &operation.input));
         let made = made.map(|(operation, &classes)| (operation.input.clone(), classes));
         for call in probes.chain(made) {
             if known.insert(call.clone(), ()).is_none() {
@@ -257,7 +289,7 @@ impl<'a, S: Sequential> Plan<'a, S> {
 
     /// Whether the rule that values do not leave before they came lets this operation take effect before event `at`.
     /// `lin` are operations that have taken effect and not returned.
-    pub fn is_caused(&self, labels: &Labels<S>, label: Label, at: u32, lin: &[(u32, u16)]) -> bool {
+    pub fn is_caused(&self, labels: &Labels<S>, label: Label, at: u32, lin: &[(u32, Label)]) -> bool {
         if self.rules.causality == Causality::Free {
             return true;
         }
@@ -268,8 +300,21 @@ impl<'a, S: Sequential> Plan<'a, S> {
             return called > 0;
         }
         let removed = traffic.removed.partition_point(|&ret| ret < at);
-        let open = lin.iter().filter_map(|&(op, _)| self.ops[op as usize].label);
+        let open = lin.iter().map(|&(_, label)| label);
         let open = open.filter(|&other| labels.get(other).needs.as_ref() == Some(&(value.clone(), true))).count();
         called > removed + open
     }
+}
+
+/// Whether the call may put in nothing; asked where its value is inside already.
+fn may_bring_nothing<S: Sequential>(spec: &S, input: &S::Input) -> bool {
+    if spec.brings(input, None).is_none() {
+        return true;
+    }
+    let (mut after, mut results) = (Vec::new(), Vec::new());
+    spec.step(&spec.initial(), input, None, &mut after);
+    for state in &after {
+        spec.results(state, input, &mut results);
+    }
+    results.iter().any(|output| spec.brings(input, Some(output)).is_none())
 }

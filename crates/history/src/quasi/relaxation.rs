@@ -5,7 +5,11 @@
 //! found nothing; unless they are named, they are in the class of their method. Invariant of a [`Resolved`]: class 0 has
 //! factor 0 and holds every operation that is not named, and each operation is in exactly one class.
 
+mod named;
+
 use std::fmt;
+
+pub use named::Named;
 
 use crate::object::{Kind, Method, canonical};
 
@@ -52,6 +56,8 @@ pub enum RelaxationError {
     Overlap(String),
     /// Quasi linearizability of this object is not decided.
     Object(Kind),
+    /// The object, which is not a built-in one, has no such method; the ones it has.
+    Unknown(String, Vec<String>),
 }
 
 impl fmt::Display for RelaxationError {
@@ -67,6 +73,9 @@ impl fmt::Display for RelaxationError {
                 write!(f, "a {kind} has no method {name:?}; it has ")?;
                 let names: Vec<&str> = methods.iter().map(|method| method.name).collect();
                 f.write_str(&names.join(", "))
+            }
+            RelaxationError::Unknown(name, methods) => {
+                write!(f, "the object has no method {name:?}; it has {}", methods.join(", "))
             }
             RelaxationError::Overlap(name) => write!(f, "classes overlap: {name} is in more than one"),
             RelaxationError::Object(kind) => {
@@ -115,28 +124,9 @@ impl Relaxation {
             return Err(RelaxationError::Object(kind));
         }
         let methods = kind.methods();
-        let (mut of, mut empty) = (vec![None; methods.len()], vec![None; methods.len()]);
-        let mut factors = vec![0];
-        let mut names = vec!["the rest".to_owned()];
-        for class in &self.classes {
-            let number = factors.len() as u16;
-            factors.push(class.factor.ok_or_else(|| RelaxationError::NoFactor(class.name()))?);
-            names.push(class.name());
-            for member in &class.members {
-                let slots = if member.empty { &mut empty } else { &mut of };
-                for i in member.find(kind, methods)? {
-                    if slots[i].replace(number).is_some() {
-                        return Err(RelaxationError::Overlap(methods[i].name.to_owned()));
-                    }
-                }
-            }
-        }
-        let classes = (0..methods.len())
-            .map(|i| {
-                let class = of[i].unwrap_or(0);
-                (methods[i].name, (class, empty[i].unwrap_or(class)))
-            })
-            .collect();
+        let found = self.place(methods.len(), |i| methods[i].name, |member| member.find(kind, methods))?;
+        let Named { factors, names, classes } = found;
+        let classes = methods.iter().map(|method| method.name).zip(classes).collect();
         Ok(Resolved { factors, names, classes, methods })
     }
 }
@@ -231,6 +221,12 @@ pub struct Resolved {
 }
 
 impl Resolved {
+    /// Whether the object has such a method, under any name that it knows.
+    pub fn knows(&self, method: &str) -> bool {
+        let name = canonical(method);
+        self.methods.iter().any(|method| method.name == name || method.aliases.contains(&&*name))
+    }
+
     /// The class of a method's operations, and of those that found nothing. The name may be any that the object knows.
     pub fn of(&self, method: &str) -> (u16, u16) {
         let name = canonical(method);

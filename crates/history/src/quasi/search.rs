@@ -47,8 +47,8 @@ pub(super) struct Step {
 struct Configuration {
     at: u32,
     state: StateId,
-    /// Operations that have taken effect and not returned, with their class, ascending.
-    lin: Vec<(u32, u16)>,
+    /// Operations that have taken effect and not returned, with what they did, ascending.
+    lin: Vec<(u32, Label)>,
     windows: Vec<Window>,
     /// How many insertions were made up after the end.
     made_up: u32,
@@ -102,7 +102,7 @@ pub(super) fn search<'a, S: Sequential>(
         plan: &plan,
         labels: &mut labels,
         machine: machine.as_mut(),
-        seen: Seen::new(rules.order),
+        seen: Seen::new(rules.order, !plan.is_distinct),
         blocks,
         continues,
         states: 0,
@@ -262,8 +262,15 @@ impl<S: Sequential> Engine<'_, '_, S> {
             }
             let owed = from.windows[class as usize].owed.iter().map(|&(label, _)| label);
             let mut xs: Vec<Label> = owed.filter(|&label| self.labels.get(label).input == input).collect();
+            if self.plan.is_distinct {
+                xs.push(self.labels.open(&input, class, from.at));
+            } else {
+                // Which value it took says how many of that value are left, so it is not left open.
+                let guesses = self.plan.guesses.get(&op).into_iter().flatten();
+                xs.extend(guesses.filter(|&&label| self.labels.get(label).class == class));
+            }
+            xs.sort_unstable();
             xs.dedup();
-            xs.push(self.labels.open(&input, class, from.at));
             for x in xs {
                 if !self.plan.is_caused(self.labels, x, from.at, &from.lin) {
                     continue;
@@ -278,15 +285,20 @@ impl<S: Sequential> Engine<'_, '_, S> {
         }
     }
 
-    /// After the end: operations that nobody has called yet.
+    /// After the end: operations that nobody has called yet. Under the causal guard none of them puts in a value that the
+    /// history has: what a pending insertion brings is brought by that insertion or not at all. The linearization emits only
+    /// what is owed: emitting something else first and paying later never does better than the other way round. So no
+    /// promise is made any more, those there are run out, and the continuation ends.
     fn go_on(&mut self, from: &Configuration, depth: usize) {
         let rules = self.plan.rules;
+        let is_free = rules.causality == Causality::Free;
         for class in 0..rules.factors.len() as u16 {
             let window = &from.windows[class as usize];
             if window.is_empty() {
                 continue;
             }
             let mut xs: Vec<(Label, u32)> = window.owed.clone();
+            xs.retain(|&(x, _)| is_free || !self.labels.brings(self.plan.spec, x));
             if rules.order == Order::Distance {
                 xs.sort_by_key(|&(_, left)| left);
                 xs.truncate(1);
@@ -297,13 +309,8 @@ impl<S: Sequential> Engine<'_, '_, S> {
                     self.step(from, depth, Emitted::Later, x, y);
                 }
             }
-            for &y in &ys {
-                if !xs.iter().any(|&(x, _)| x == y) {
-                    self.step(from, depth, Emitted::Later, y, y);
-                }
-            }
         }
-        if rules.causality == Causality::Free {
+        if is_free {
             self.make_up(from, depth);
         }
     }
@@ -361,17 +368,20 @@ impl<S: Sequential> Engine<'_, '_, S> {
                 ys.push(promise);
             }
         }
-        let emitted = plan.returned(class, from.at) + from.lin.iter().filter(|entry| entry.1 == class).count() as u32;
+        let open = from.lin.iter().filter(|&&(_, label)| self.labels.get(label).class == class).count();
+        let emitted = plan.returned(class, from.at) + open as u32;
         let reach = plan.rules.reach(class);
         self.push_to_come(from, class, emitted.saturating_add(reach), &mut ys);
         self.push_pending(from, class, emitted.saturating_add(reach), &mut ys);
         // What is owed beyond the end must outlast all that is still to be emitted.
         let left = plan.total(class).saturating_sub(emitted + u32::from(own.is_some()));
         if self.continues && left < reach {
-            for i in 0..plan.afterwards.len() {
-                let (input, classes) = &plan.afterwards[i];
-                self.push_results(from, class, input, *classes, &mut ys);
+            let mut later = Vec::new();
+            for (input, classes) in &plan.afterwards {
+                self.push_results(from, class, input, *classes, &mut later);
             }
+            later.retain(|&y| !self.labels.brings(plan.spec, y) && !ys.contains(&y));
+            ys.extend(later);
             if plan.rules.causality == Causality::Free {
                 ys.extend(self.insertions(from, Some(class)));
             }
@@ -411,11 +421,22 @@ impl<S: Sequential> Engine<'_, '_, S> {
         for i in 0..self.plan.pending.len() {
             let op = self.plan.pending[i] as usize;
             let classes = self.plan.classing.of[op];
-            if self.plan.ops[op].earliest <= place {
-                let input = &self.plan.history.operations()[op].input;
+            let input = &self.plan.history.operations()[op].input;
+            if self.plan.ops[op].earliest <= place && !self.is_put_in(from, class, op) {
                 self.push_results(from, class, input, classes, ys);
             }
         }
+    }
+
+    /// Whether the operation is an insertion that was emitted and whose promise is kept: doing it again would put in its
+    /// value a second time.
+    fn is_put_in(&self, from: &Configuration, class: u16, op: usize) -> bool {
+        let input = &self.plan.history.operations()[op].input;
+        let promised = &from.windows[class as usize].promised;
+        self.plan.rules.causality == Causality::Causal
+            && self.plan.spec.brings(input, None).is_some()
+            && is_in(&from.lin, op as u32)
+            && !promised.iter().any(|&(promise, _)| self.labels.get(promise).input == *input)
     }
 
     fn push_results(
@@ -470,7 +491,7 @@ impl<S: Sequential> Engine<'_, '_, S> {
                 match emitted {
                     Emitted::Op(op) => {
                         let place = next.lin.partition_point(|&(other, _)| other < op);
-                        next.lin.insert(place, (op, class as u16));
+                        next.lin.insert(place, (op, x));
                     }
                     Emitted::Later => next.made_up += u32::from(from.windows[class].is_empty()),
                 }
@@ -503,21 +524,23 @@ impl<S: Sequential> Engine<'_, '_, S> {
     }
 }
 
-fn is_in(lin: &[(u32, u16)], op: u32) -> bool {
+fn is_in(lin: &[(u32, Label)], op: u32) -> bool {
     lin.binary_search_by_key(&op, |&(op, _)| op).is_ok()
 }
 
 /// Configurations seen, without the time left; with each, the times left that no other beats.
 struct Seen {
     order: Order,
+    /// What open operations did counts too: results of pending ones that took out one of several equal values.
+    with_labels: bool,
     known: HashMap<Box<[u32]>, Vec<TimesLeft>, RandomState>,
 }
 
 type TimesLeft = Box<[u32]>;
 
 impl Seen {
-    fn new(order: Order) -> Self {
-        Seen { order, known: HashMap::default() }
+    fn new(order: Order, with_labels: bool) -> Self {
+        Seen { order, with_labels, known: HashMap::default() }
     }
 
     /// Notes the configuration; whether it can do something that those before could not.
@@ -526,6 +549,9 @@ impl Seen {
         let mut left = Vec::new();
         key.push(configuration.lin.len() as u32);
         key.extend(configuration.lin.iter().map(|&(op, _)| op));
+        if self.with_labels {
+            key.extend(configuration.lin.iter().map(|&(_, label)| label.0));
+        }
         for window in &configuration.windows {
             key.extend([window.owed.len() as u32, window.promised.len() as u32, window.late]);
             for &(label, time) in window.owed.iter().chain(&window.promised) {

@@ -187,8 +187,13 @@ pub enum Refusal {
     NotPending(OpId),
     /// Some order leaves the operation blocked.
     MayBlock(OpId),
-    /// A part of a relaxation, or of its reading, is not known.
-    Relaxation(String),
+    /// A part of a relaxation, or of its reading, means nothing for the object.
+    Relaxation {
+        /// The part, as written.
+        found: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// The run is not made of the operations of the linearization, each once.
     NoPermutation,
     /// At this place of the run an operation of another class stands than in the linearization.
@@ -347,7 +352,7 @@ impl Refusal {
     fn fmt_quasi(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use Refusal::*;
         match self {
-            Relaxation(what) => write!(f, "the relaxation is not known: {what:?}"),
+            Relaxation { found, reason } => write!(f, "the relaxation means nothing here: {found:?}: {reason}"),
             NoPermutation => f.write_str("the run does not have the operations of the linearization, each once"),
             OtherClass(place) => write!(f, "at place {place} the two orders have operations of different classes"),
             TooFar { place, off, factor } => write!(

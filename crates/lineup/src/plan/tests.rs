@@ -66,7 +66,10 @@ fn the_default_is_auto_then_random() {
 fn exclusive_groups_are_respected() {
     let mut calls = calls(2);
     calls.exclusive.push(vec![CallId(0)]);
-    for (_, matrix) in all(Plan::new(&Options::default(), &calls, 1)) {
-        assert!(matrix.respects(&[CallId(0)]));
-    }
+    let matrices = all(Plan::new(&Options::default(), &calls, 1));
+    assert!(matrices.iter().all(|(_, matrix)| matrix.respects(&[CallId(0)])));
+    let enumerated = matrices.iter().filter(|(stage, _)| matches!(stage, Stage::Auto(_))).count();
+    let plan = Plan::new(&Options::default(), &calls, 1);
+    assert_eq!(plan.must(), enumerated as u64, "those that are left out are not counted");
+    assert!(plan.describe().starts_with(&format!("all {enumerated} up to 2x2")), "{}", plan.describe());
 }

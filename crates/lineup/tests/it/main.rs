@@ -2,3 +2,4 @@
 
 mod brute;
 mod files;
+mod observation_property;

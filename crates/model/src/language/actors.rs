@@ -31,7 +31,10 @@ pub(crate) fn name(program: &Program, node: NodeId, env: &[i32], actor: u32) -> 
         let shown: Vec<String> = list.iter().map(|(node, env)| written(program, *node, env)).collect();
         let same = shown.iter().filter(|other| **other == shown[index]).count();
         text = shown[index].clone();
-        if same > 1 {
+        if text.is_empty() {
+            // What is written there has no name.
+            text = format!("part {}", index + 1);
+        } else if same > 1 {
             let before = shown[..index].iter().filter(|other| **other == shown[index]).count();
             text.push_str(&format!(" #{}", before + 1));
         }

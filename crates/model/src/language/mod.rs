@@ -17,6 +17,7 @@ mod object;
 mod parse;
 mod program;
 mod run;
+mod symmetry;
 mod system;
 #[cfg(test)]
 mod tests;

@@ -8,8 +8,9 @@ use std::sync::OnceLock;
 use super::eval::{Reading, Words};
 use super::labels::{FALSE, NameId, TRUE};
 use super::program::{ExId, Program};
+use super::symmetry::Alike;
 use super::system::{State, System};
-use crate::object::{Implementation, ObjectEvent, SequentialObject, Value};
+use crate::object::{Implementation, ObjectEvent, Operation, SequentialObject, Traffic, Value};
 use crate::system::{Action, Fault, Label, TransitionSystem};
 
 /// One way an operation may go; an operation that is written several times may go several ways.
@@ -25,6 +26,10 @@ pub(crate) struct Method {
     pub values: Vec<i32>,
     /// Whether a result of 0 says that nothing was found.
     pub may_find_nothing: bool,
+    /// Whether it puts its argument into a collection of the object.
+    pub puts: bool,
+    /// Whether it takes out of one what it returns.
+    pub takes: bool,
     pub call: NameId,
     pub answer: NameId,
 }
@@ -81,6 +86,29 @@ impl SequentialObject for Running<'_> {
         methods.flat_map(|(at, method)| method.values.iter().map(move |&value| (at as u32, value))).collect()
     }
 
+    fn traffic(&self, operation: &Operation) -> Traffic {
+        let method = &self.object.methods[operation.method as usize];
+        let refused = operation.result == 0 && method.may_find_nothing;
+        match (method.puts, method.takes) {
+            (true, _) if !refused => Traffic::In(operation.argument),
+            (_, true) if operation.result != 0 => Traffic::Out(operation.result),
+            _ => Traffic::None,
+        }
+    }
+
+    fn brings(&self, method: u32, argument: Value) -> Option<Value> {
+        self.object.methods[method as usize].puts.then_some(argument)
+    }
+
+    fn inside(&self, state: &Vec<i32>, value: Value) -> usize {
+        let program = &self.object.program;
+        let count = |segment: usize| {
+            let (start, len) = program.locate(segment as u32, state);
+            state[start..start + len].iter().filter(|&&element| element == value).count()
+        };
+        (0..program.segments.len()).map(count).sum()
+    }
+
     fn method_name(&self, method: u32) -> String {
         self.object.methods[method as usize].name.clone()
     }
@@ -91,6 +119,21 @@ pub(crate) struct Calls<'a> {
     pub system: System,
     pub object: &'a Object,
     pub misuse: OnceLock<Fault>,
+    /// What is known when all threads run the same code.
+    pub alike: Option<Alike>,
+}
+
+impl<'a> Calls<'a> {
+    pub fn new(system: System, object: &'a Object) -> Self {
+        let names: Vec<NameId> = object.methods.iter().flat_map(|method| [method.call, method.answer]).collect();
+        let alike = system.alike(object.threads, &names);
+        Calls { system, object, misuse: OnceLock::new(), alike }
+    }
+
+    /// Actors of the process are counted from 1; threads that are alike are actors, counted from 0.
+    fn actor(&self, actor: u32) -> u32 {
+        if self.alike.is_some() { (actor & 0xff).saturating_sub(1) } else { actor }
+    }
 }
 
 impl Calls<'_> {
@@ -110,10 +153,11 @@ impl TransitionSystem for Calls<'_> {
     fn successors(&self, state: &State, out: &mut Vec<(Action, State)>) -> Result<(), Fault> {
         let first = out.len();
         self.system.successors(state, out)?;
-        for (action, _) in &out[first..] {
+        for (action, _) in &mut out[first..] {
             if action.label > Label::TICK {
                 self.event(action.label);
             }
+            action.actor = self.actor(action.actor);
         }
         match self.misuse.get() {
             Some(fault) => Err(fault.clone()),
@@ -134,7 +178,7 @@ impl TransitionSystem for Calls<'_> {
     }
 
     fn actor_name(&self, actor: u32) -> String {
-        self.system.actor_name(actor)
+        self.system.actor_name(actor + u32::from(self.alike.is_some()))
     }
 
     fn describe(&self, state: &State) -> Option<String> {
@@ -143,6 +187,12 @@ impl TransitionSystem for Calls<'_> {
 
     fn terminated(&self, state: &State) -> bool {
         self.system.terminated(state)
+    }
+
+    fn alone(&self, state: &State, actors: &mut Vec<u32>) {
+        if let Some(alike) = &self.alike {
+            alike.alone(&self.system.program, &state.0, actors);
+        }
     }
 }
 
@@ -181,5 +231,25 @@ impl Implementation for Calls<'_> {
             self.complain(label, &format!("{name} of {} is not called with {value}", self.object.name));
         }
         Some(ObjectEvent::Call { thread, method: method as u32, argument: value })
+    }
+
+    fn returns_from(&self, label: Label) -> Option<u32> {
+        let (name, _) = self.system.program.labels.key(label)?;
+        let method = self.object.methods.iter().position(|method| method.answer == name)?;
+        Some(method as u32)
+    }
+
+    fn threads_alike(&self) -> bool {
+        self.alike.is_some()
+    }
+
+    fn permute(&self, state: &mut State, order: &[u32]) {
+        if let Some(alike) = &self.alike {
+            alike.permute(&self.system.program, &mut state.0, order);
+        }
+    }
+
+    fn thread_key(&self, state: &State, thread: u32) -> u64 {
+        self.alike.as_ref().map_or(0, |alike| alike.key(&self.system.program, &state.0, thread as usize))
     }
 }

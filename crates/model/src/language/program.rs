@@ -74,6 +74,18 @@ pub(crate) enum Change {
     Clear,
 }
 
+impl Change {
+    /// Whether it adds an element.
+    pub fn puts(&self) -> bool {
+        matches!(self, Change::PushBack | Change::Insert | Change::InsertAt)
+    }
+
+    /// Whether it removes one.
+    pub fn takes(&self) -> bool {
+        matches!(self, Change::PopFront | Change::PopBack | Change::RemoveAt | Change::Remove)
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Ex {
     Const(i32),

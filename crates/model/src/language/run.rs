@@ -116,7 +116,7 @@ fn criterion(object: &Object, classes: &[(Vec<usize>, u32)], strict: bool, free:
 
 fn against(system: System, object: &Object, criterion: &Criterion, settings: &Settings) -> Result<Answer, Trouble> {
     let running = Running { object, fault: OnceLock::new() };
-    let calls = Calls { system, object, misuse: OnceLock::new() };
+    let calls = Calls::new(system, object);
     let answer = linearizes(&calls, &running, criterion, settings);
     match running.fault.into_inner() {
         None => answer,

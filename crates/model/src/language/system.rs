@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use super::actors;
 use super::eval::{Reading, Words};
+use super::labels::NameId;
 use super::machine::{self, Memo, Scratch, Walk};
 use super::program::{ExId, Program};
+use super::symmetry::{self, Alike};
 use crate::system::{Action, Fault, Label, TransitionSystem};
 
 /// A state: variables, channels and collections, then where the processes stand.
@@ -37,6 +39,11 @@ impl System {
     pub(crate) fn without_end(mut self) -> Self {
         self.may_end = false;
         self
+    }
+
+    /// Whether it is so many threads that run the same code; the names are those of calls and returns.
+    pub(super) fn alike(&self, threads: u32, names: &[NameId]) -> Option<Alike> {
+        symmetry::alike(&self.program, &self.program.defs[self.def as usize].body, &self.args, threads, names)
     }
 
     /// The value of a condition, or of a number, in a state.

@@ -3,7 +3,7 @@
 //! Nodes are never used again while somebody may hold them (a garbage collector), and every value is put in once, so a node is
 //! named by its value: there is no ABA here.
 
-use super::{event_of, label_of, name_of};
+use super::{event_of, label_of, name_of, rename_bytes, reorder, visit_bytes};
 use crate::object::{Implementation, ObjectEvent, Value};
 use crate::objects::{FULL, OK, PUT, TAKE};
 use crate::system::{Action, Fault, Label, TransitionSystem};
@@ -126,27 +126,18 @@ impl Implementation for TreiberStack {
         event_of(label)
     }
 
-    fn takes_offers(&self) -> bool {
-        true
-    }
-
-    fn offer(&self, state: &mut State, value: Value) {
-        state.offer = value as u8;
-    }
-
     fn renames(&self) -> bool {
         true
     }
 
     fn values(&self, state: &State, visit: &mut dyn FnMut(Value)) {
         let held = state.threads.iter().flat_map(|thread| [thread[1], thread[2]]);
-        state.elements.iter().copied().chain(held).filter(|&value| value != 0).for_each(|v| visit(Value::from(v)));
+        visit_bytes(state.elements.iter().copied().chain(held), visit);
     }
 
     fn rename(&self, state: &mut State, name: &dyn Fn(Value) -> Value) {
         let held = state.threads.iter_mut().flat_map(|thread| &mut thread[1..]);
-        let data = state.elements.iter_mut().chain(held).filter(|value| **value != 0);
-        data.for_each(|value| *value = name(Value::from(*value)) as u8);
+        rename_bytes(state.elements.iter_mut().chain(held), name);
     }
 
     fn threads_alike(&self) -> bool {
@@ -154,13 +145,18 @@ impl Implementation for TreiberStack {
     }
 
     fn permute(&self, state: &mut State, order: &[u32]) {
-        let old = state.threads.clone();
-        for (place, &from) in order.iter().enumerate() {
-            state.threads[place] = old[from as usize];
-        }
+        reorder(&mut state.threads, order);
     }
 
     fn thread_key(&self, state: &State, thread: u32) -> u64 {
         u64::from(state.threads[thread as usize][0])
+    }
+
+    fn takes_offers(&self) -> bool {
+        true
+    }
+
+    fn offer(&self, state: &mut State, value: Value) {
+        state.offer = value as u8;
     }
 }

@@ -6,7 +6,7 @@
 
 use std::hash::BuildHasher;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use foldhash::fast::FixedState;
 
@@ -18,30 +18,44 @@ use crate::store::{Map, Set};
 /// The number of the set without states.
 pub(crate) const EMPTY: u32 = u32::MAX;
 
+/// A specification state by number, after the number of what is left of it without patience.
+type Member = (u32, u32);
+
 /// Sets of specification states.
 pub(crate) struct Sets<'a, T: SequentialObject> {
     rules: Rules<'a, T>,
     patience: bool,
-    sets: RwLock<Vec<Members<T::State>>>,
+    tables: RwLock<Tables<T::State>>,
     known: Mutex<Known<T::State>>,
 }
 
-struct Members<S> {
+/// What is read all the time.
+struct Tables<S> {
+    sets: Vec<Members>,
+    specs: Vec<Arc<Spec<S>>>,
+}
+
+struct Members {
     /// In ascending order.
-    specs: Arc<[Spec<S>]>,
+    members: Arc<[Member]>,
     /// A bit for each, that does not depend on patience.
     sign: u64,
     /// The data values in use, in ascending order.
     values: Box<[Value]>,
 }
 
-/// A renaming of a set: the order of values in the implementation, and of threads.
-type Renaming = (u32, Box<[Value]>, Box<[u32]>);
+/// The order of values and of threads by which a set is renamed.
+type Names = (Box<[Value]>, Box<[u32]>);
 
+/// What has been computed.
 struct Known<S> {
-    numbers: Map<Arc<[Spec<S>]>, u32>,
+    specs: Map<Arc<Spec<S>>, Member>,
+    shapes: Map<Spec<S>, u32>,
+    sets: Map<Arc<[Member]>, u32>,
     moves: Map<(u32, ObjectEvent), u32>,
-    renamed: Map<Renaming, u32>,
+    names: Map<Names, u32>,
+    /// By specification state and names.
+    renamed: Map<(u32, u32), Member>,
     bytes: u64,
 }
 
@@ -51,8 +65,23 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<'a, T: SequentialObject> Sets<'a, T> {
     pub(crate) fn new(rules: Rules<'a, T>, patience: bool) -> Self {
-        let known = Known { numbers: Map::default(), moves: Map::default(), renamed: Map::default(), bytes: 0 };
-        Sets { rules, patience, sets: RwLock::new(Vec::new()), known: Mutex::new(known) }
+        let known = Known {
+            specs: Map::default(),
+            shapes: Map::default(),
+            sets: Map::default(),
+            moves: Map::default(),
+            names: Map::default(),
+            renamed: Map::default(),
+            bytes: 0,
+        };
+        // Without relaxation nothing has patience to compare.
+        let patience = patience && rules.criterion.relaxation.classes() > 0;
+        let tables = RwLock::new(Tables { sets: Vec::new(), specs: Vec::new() });
+        Sets { rules, patience, tables, known: Mutex::new(known) }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Tables<T::State>> {
+        self.tables.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn initial(&self, threads: u32) -> u32 {
@@ -60,7 +89,7 @@ impl<'a, T: SequentialObject> Sets<'a, T> {
     }
 
     pub(crate) fn count(&self) -> u64 {
-        self.sets.read().unwrap_or_else(PoisonError::into_inner).len() as u64
+        self.read().sets.len() as u64
     }
 
     pub(crate) fn bytes(&self) -> u64 {
@@ -80,13 +109,14 @@ impl<'a, T: SequentialObject> Sets<'a, T> {
         Ok(())
     }
 
-    fn members(&self, set: u32) -> Arc<[Spec<T::State>]> {
-        self.sets.read().unwrap_or_else(PoisonError::into_inner)[set as usize].specs.clone()
+    fn members(&self, set: u32) -> Vec<Arc<Spec<T::State>>> {
+        let tables = self.read();
+        tables.sets[set as usize].members.iter().map(|member| tables.specs[member.1 as usize].clone()).collect()
     }
 
     /// The data values in use in a set.
     pub(crate) fn with_values<R>(&self, set: u32, look: impl FnOnce(&[Value]) -> R) -> R {
-        look(&self.sets.read().unwrap_or_else(PoisonError::into_inner)[set as usize].values)
+        look(&self.read().sets[set as usize].values)
     }
 
     /// The set after an event, or `EMPTY`.
@@ -97,7 +127,7 @@ impl<'a, T: SequentialObject> Sets<'a, T> {
         let members = self.members(set);
         let next = match event {
             ObjectEvent::Call { thread, method, argument } => call(&members, thread as usize, method, argument),
-            ObjectEvent::Return { thread, result } => self.returns(&members, thread as usize, Some(result)),
+            ObjectEvent::Return { thread, result } => self.returns(&members, thread as usize, result),
         };
         let after = if next.is_empty() { EMPTY } else { self.number(next) };
         let mut known = lock(&self.known);
@@ -123,7 +153,8 @@ impl<'a, T: SequentialObject> Sets<'a, T> {
     /// The set with thread `threads[i]` in place i.
     pub(crate) fn exchanged(&self, set: u32, threads: &[u32]) -> u32 {
         let members = self.members(set);
-        self.number(members.iter().map(|spec| self.rename(spec, &|value| value, threads)).collect())
+        let exchanged = members.iter().map(|spec| self.rename(spec, &|value| value, threads)).collect();
+        self.number(exchanged)
     }
 
     /// Whether a thread may call now: in no state it is still at its last call.
@@ -147,9 +178,9 @@ impl<'a, T: SequentialObject> Sets<'a, T> {
     }
 
     /// The states in which the thread's operation is pending, and those after others took effect.
-    fn before_return(&self, members: &[Spec<T::State>], thread: usize) -> Vec<Spec<T::State>> {
-        let pending = |spec: &&Spec<T::State>| matches!(spec.threads[thread], Phase::Pending(..));
-        let mut all: Vec<Spec<T::State>> = members.iter().filter(pending).cloned().collect();
+    fn before_return(&self, members: &[Arc<Spec<T::State>>], thread: usize) -> Vec<Spec<T::State>> {
+        let pending = |spec: &&Arc<Spec<T::State>>| matches!(spec.threads[thread], Phase::Pending(..));
+        let mut all: Vec<Spec<T::State>> = members.iter().filter(pending).map(|spec| (**spec).clone()).collect();
         let mut seen: Set<Spec<T::State>> = all.iter().cloned().collect();
         let mut at = 0;
         let mut out = Vec::new();
@@ -168,13 +199,13 @@ impl<'a, T: SequentialObject> Sets<'a, T> {
         all
     }
 
-    fn returns(&self, members: &[Spec<T::State>], thread: usize, result: Option<Value>) -> Vec<Spec<T::State>> {
+    fn returns(&self, members: &[Arc<Spec<T::State>>], thread: usize, result: Value) -> Vec<Spec<T::State>> {
         let mut next: Vec<Spec<T::State>> = Vec::new();
         for spec in self.before_return(members, thread) {
-            self.rules.effects(&spec, thread, result, &mut next);
+            self.rules.effects(&spec, thread, Some(result), &mut next);
         }
-        let fits = |spec: &&Spec<T::State>| done(spec, thread).is_some_and(|done| result.is_none_or(|r| r == done));
-        next.extend(members.iter().filter(fits).cloned());
+        let fits = members.iter().filter(|spec| done(spec, thread) == Some(result));
+        next.extend(fits.map(|spec| (**spec).clone()));
         for spec in &mut next {
             spec.threads[thread] = Phase::Idle;
         }
@@ -186,70 +217,121 @@ impl<'a, T: SequentialObject> Sets<'a, T> {
         if small == large {
             return true;
         }
-        let sets = self.sets.read().unwrap_or_else(PoisonError::into_inner);
-        let (small, large) = (&sets[small as usize], &sets[large as usize]);
+        let tables = self.read();
+        let (small, large) = (&tables.sets[small as usize], &tables.sets[large as usize]);
         if small.sign & !large.sign != 0 {
             return false;
         }
-        small.specs.iter().all(|spec| {
-            large.specs.binary_search(spec).is_ok()
-                || (self.patience && large.specs.iter().any(|other| more_patient(other, spec)))
+        // Both are in ascending order of shapes: one walk finds the candidates for each.
+        let mut rest = &large.members[..];
+        small.members.iter().all(|&(shape, spec)| {
+            rest = &rest[rest.partition_point(|other| other.0 < shape)..];
+            let alike = rest.iter().take_while(|other| other.0 == shape);
+            alike.into_iter().any(|&(_, other)| {
+                other == spec
+                    || (self.patience && more_patient(&tables.specs[other as usize], &tables.specs[spec as usize]))
+            })
         })
     }
 
-    fn number(&self, mut specs: Vec<Spec<T::State>>) -> u32 {
-        specs.sort_unstable();
-        specs.dedup();
-        if self.patience {
-            drop_impatient(&mut specs);
-        }
-        let specs: Arc<[Spec<T::State>]> = specs.into();
+    fn number(&self, specs: Vec<Spec<T::State>>) -> u32 {
+        let members = specs.into_iter().map(|spec| self.member(spec)).collect();
+        self.number_members(members)
+    }
+
+    /// The number of a specification state.
+    fn member(&self, spec: Spec<T::State>) -> Member {
         let mut known = lock(&self.known);
-        if let Some(&number) = known.numbers.get(&specs) {
+        if let Some(&member) = known.specs.get(&spec) {
+            return member;
+        }
+        let shapes = known.shapes.len() as u32;
+        let shape = *known.shapes.entry(without_patience(&spec)).or_insert(shapes);
+        known.bytes += 2 * spec_bytes(&spec) + 24;
+        let spec = Arc::new(spec);
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        let member = (shape, tables.specs.len() as u32);
+        tables.specs.push(spec.clone());
+        known.specs.insert(spec, member);
+        member
+    }
+
+    fn number_members(&self, mut members: Vec<Member>) -> u32 {
+        members.sort_unstable();
+        members.dedup();
+        if self.patience {
+            self.drop_impatient(&mut members);
+        }
+        let mut known = lock(&self.known);
+        if let Some(&number) = known.sets.get(members.as_slice()) {
             return number;
         }
+        let members: Arc<[Member]> = members.into();
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
         let mut values = Vec::new();
-        specs.iter().for_each(|spec| self.visit(spec, &mut |value| values.push(value)));
+        for &(_, spec) in &*members {
+            self.visit(&tables.specs[spec as usize], &mut |value| values.push(value));
+        }
         values.sort_unstable();
         values.dedup();
-        let sign = specs.iter().fold(0, |sign, spec| sign | 1 << (shape_hash(spec) % 64));
-        known.bytes += specs.iter().map(spec_bytes).sum::<u64>() + 96;
-        let mut sets = self.sets.write().unwrap_or_else(PoisonError::into_inner);
-        let number = sets.len() as u32;
-        sets.push(Members { specs: specs.clone(), sign, values: values.into() });
-        known.numbers.insert(specs, number);
+        let sign = members.iter().fold(0, |sign, member| sign | 1 << (member.0 % 64));
+        known.bytes += 8 * members.len() as u64 + 4 * values.len() as u64 + 96;
+        let number = tables.sets.len() as u32;
+        tables.sets.push(Members { members: members.clone(), sign, values: values.into() });
+        known.sets.insert(members, number);
         number
+    }
+
+    /// Keeps of states that differ only in patience the most patient.
+    fn drop_impatient(&self, members: &mut Vec<Member>) {
+        let tables = self.read();
+        let all = members.clone();
+        members.retain(|&(shape, spec)| {
+            let alike = all[all.partition_point(|other| other.0 < shape)..].iter().take_while(|other| other.0 == shape);
+            let mut others = alike.filter(|other| other.1 != spec);
+            !others.any(|other| more_patient(&tables.specs[other.1 as usize], &tables.specs[spec as usize]))
+        });
     }
 
     /// The set with value `order[i]` called i + 1, every other value called by a larger number, and thread `threads[i]` in
     /// place i.
     pub(crate) fn renamed(&self, set: u32, order: &[Value], threads: &[u32]) -> u32 {
-        let key: Renaming = (set, order.into(), threads.into());
-        if let Some(&known) = lock(&self.known).renamed.get(&key) {
-            return known;
-        }
-        let members = self.members(set);
-        let order = self.whole_order(&members, order);
-        let name = |value: Value| match order.iter().position(|&known| known == value) {
-            Some(place) => place as Value + 1,
-            None => value,
+        let members = self.read().sets[set as usize].members.clone();
+        let order = self.order_of(set, order);
+        let names = {
+            let mut known = lock(&self.known);
+            let key: Names = (order.as_slice().into(), threads.into());
+            let next = known.names.len() as u32;
+            *known.names.entry(key).or_insert(next)
         };
-        let specs = members.iter().map(|spec| self.rename(spec, &name, threads)).collect();
-        let renamed = self.number(specs);
-        let mut known = lock(&self.known);
-        known.bytes += 48 + 4 * order.len() as u64;
-        known.renamed.insert(key, renamed);
-        renamed
+        let place = |value: Value| order.iter().position(|&known| known == value);
+        let name = |value: Value| place(value).map_or(value, |place| place as Value + 1);
+        let rename = |&(_, spec): &Member| {
+            if let Some(&renamed) = lock(&self.known).renamed.get(&(spec, names)) {
+                return renamed;
+            }
+            let unnamed = self.read().specs[spec as usize].clone();
+            let renamed = self.member(self.rename(&unnamed, &name, threads));
+            let mut known = lock(&self.known);
+            known.bytes += 20;
+            known.renamed.insert((spec, names), renamed);
+            renamed
+        };
+        self.number_members(members.iter().map(rename).collect())
     }
 
     /// The order by which `renamed` names every value of a set.
     pub(crate) fn order_of(&self, set: u32, order: &[Value]) -> Vec<Value> {
-        if set == EMPTY { order.to_vec() } else { self.whole_order(&self.members(set), order) }
+        let has_more = |set: &Members| set.values.iter().any(|value| !order.contains(value));
+        if set == EMPTY || !has_more(&self.read().sets[set as usize]) {
+            return order.to_vec();
+        }
+        self.whole_order(&self.members(set), order)
     }
 
     /// Adds the values that only the set has, in an order that depends on their roles and not on their names, as far as a
     /// look at the places they stand in can tell.
-    fn whole_order(&self, members: &[Spec<T::State>], order: &[Value]) -> Vec<Value> {
+    fn whole_order(&self, members: &[Arc<Spec<T::State>>], order: &[Value]) -> Vec<Value> {
         let mut roles: Vec<(u64, Value)> = Vec::new();
         let hasher = FixedState::with_seed(11);
         for spec in members {
@@ -328,10 +410,10 @@ impl<'a, T: SequentialObject> Sets<'a, T> {
     }
 }
 
-fn call<S: Clone>(members: &[Spec<S>], thread: usize, method: u32, argument: Value) -> Vec<Spec<S>> {
+fn call<S: Clone>(members: &[Arc<Spec<S>>], thread: usize, method: u32, argument: Value) -> Vec<Spec<S>> {
     let idle = members.iter().filter(|spec| spec.threads.get(thread) == Some(&Phase::Idle));
     idle.map(|spec| {
-        let mut next = spec.clone();
+        let mut next = (**spec).clone();
         next.threads[thread] = Phase::Pending(method, argument);
         next
     })
@@ -345,19 +427,6 @@ fn done<S>(spec: &Spec<S>, thread: usize) -> Option<Value> {
     }
 }
 
-/// Keeps of states that differ only in patience the most patient.
-fn drop_impatient<S: Eq + Clone>(specs: &mut Vec<Spec<S>>) {
-    let mut at = 0;
-    while at < specs.len() {
-        let beaten = specs.iter().enumerate().any(|(other, more)| other != at && more_patient(more, &specs[at]));
-        if beaten {
-            specs.remove(at);
-        } else {
-            at += 1;
-        }
-    }
-}
-
 fn shape_of_phases<S>(spec: &Spec<S>) -> Vec<u8> {
     let shape = |phase: &Phase| match phase {
         Phase::Idle => 0,
@@ -367,15 +436,18 @@ fn shape_of_phases<S>(spec: &Spec<S>) -> Vec<u8> {
     spec.threads.iter().map(shape).collect()
 }
 
-/// A hash that does not depend on patience.
-fn shape_hash<S: std::hash::Hash>(spec: &Spec<S>) -> u64 {
-    let operations: Vec<_> = spec.owed.iter().chain(&spec.ahead).map(|entry| entry.operation).collect();
-    FixedState::with_seed(7).hash_one((&spec.object, operations, &spec.threads))
+/// What is left of a state when it does not matter how long obligations may stay open.
+fn without_patience<S: Clone>(spec: &Spec<S>) -> Spec<S> {
+    let mut shape = spec.clone();
+    shape.owed.iter_mut().chain(&mut shape.ahead).for_each(|entry| entry.left = 0);
+    shape.late.fill(0);
+    shape
 }
 
 fn spec_bytes<S>(spec: &Spec<S>) -> u64 {
-    let entries = (spec.owed.len() + spec.ahead.len()) * size_of::<Entry>();
-    let threads = spec.threads.len() * size_of::<Phase>();
+    let entries = [&spec.owed, &spec.ahead].into_iter().filter(|entries| entries.spilled());
+    let entries = entries.map(|entries| entries.len() * size_of::<Entry>()).sum::<usize>();
+    let threads = if spec.threads.spilled() { spec.threads.len() * size_of::<Phase>() } else { 0 };
     // The object's own heap is not known; a queue of some values is assumed.
-    (size_of::<Spec<S>>() + entries + threads + spec.late.len() + 32) as u64
+    (size_of::<Spec<S>>() + entries + threads + 32) as u64
 }

@@ -4,6 +4,12 @@
 //! then those that only the set has; with thread symmetry on, threads stand in an order of what they are doing. Both are
 //! applied to the two halves alike, so a pair stands for all its renamings.
 
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+
 use super::sets::{EMPTY, Sets};
 use crate::limits::Reductions;
 use crate::object::{Implementation, ObjectEvent, SequentialObject, Value};
@@ -20,6 +26,8 @@ pub(crate) struct Pairs<'a, I: Implementation, T: SequentialObject> {
     pub(crate) reductions: Reductions,
     renames: bool,
     exchanges: bool,
+    /// Bytes in what workers keep for themselves.
+    noted: AtomicU64,
 }
 
 /// The last step is one that the specification does not allow.
@@ -30,13 +38,18 @@ pub(crate) struct Scratch<S> {
     initial: Vec<S>,
     pub(crate) next: Vec<(Action, S)>,
     alone: Vec<u32>,
-    moves: Map<(u32, ObjectEvent), u32>,
-    renamed: Map<u32, Vec<Renamed>>,
+    /// By set and label.
+    moves: Map<(u32, Label), u32>,
+    renamed: HashTable<Renamed>,
+    /// By set and number of values, when everything keeps its name.
+    kept: Map<(u32, u32), u32>,
     values: Vec<Value>,
     pub(crate) canonical: Canonical<S>,
 }
 
+/// A set in other names, as it was computed once.
 struct Renamed {
+    from: u32,
     order: Box<[Value]>,
     threads: Box<[u32]>,
     set: u32,
@@ -62,7 +75,7 @@ impl<'a, I: Implementation, T: SequentialObject> Pairs<'a, I, T> {
     pub(crate) fn new(implementation: &'a I, sets: Sets<'a, T>, reductions: Reductions) -> Self {
         let renames = reductions.renaming && implementation.renames();
         let exchanges = reductions.threads && implementation.threads_alike();
-        Pairs { implementation, sets, reductions, renames, exchanges }
+        Pairs { implementation, sets, reductions, renames, exchanges, noted: AtomicU64::new(0) }
     }
 
     pub(crate) fn renames(&self) -> bool {
@@ -94,27 +107,29 @@ impl<'a, I: Implementation, T: SequentialObject> Pairs<'a, I, T> {
     }
 
     /// The set after a step, in the names of the node it leaves.
-    pub(crate) fn set_after(
-        &self,
-        moves: &mut Map<(u32, ObjectEvent), u32>,
-        set: u32,
-        label: Label,
-    ) -> Result<u32, Fault> {
+    pub(crate) fn set_after(&self, moves: &mut Map<(u32, Label), u32>, set: u32, label: Label) -> Result<u32, Fault> {
         if label == Label::TAU {
             return Ok(set);
         }
-        let Some(event) = self.implementation.event(label) else { return Ok(set) };
-        if let Some(&known) = moves.get(&(set, event)) {
+        if let Some(&known) = moves.get(&(set, label)) {
             return Ok(known);
         }
+        let Some(event) = self.implementation.event(label) else { return Ok(set) };
         if let ObjectEvent::Call { thread, .. } = event
             && !self.sets.is_idle(set, thread)
         {
             let message = format!("thread {thread} calls before its last call has returned");
             return Err(Fault { message, place: None });
         }
+        if let (ObjectEvent::Return { thread, .. }, Some(method)) = (event, self.implementation.returns_from(label))
+            && let Some(called) = self.sets.method_at(set, thread).filter(|&called| called != method)
+        {
+            let name = |method| self.sets.object().method_name(method);
+            let message = format!("thread {thread} returns from {} but has called {}", name(method), name(called));
+            return Err(Fault { message, place: None });
+        }
         let after = self.sets.after(set, event);
-        moves.insert((set, event), after);
+        moves.insert((set, label), after);
         Ok(after)
     }
 
@@ -180,15 +195,31 @@ impl<'a, I: Implementation, T: SequentialObject> Pairs<'a, I, T> {
             return set;
         }
         let Canonical { order, threads, .. } = &scratch.canonical;
-        let known = scratch.renamed.entry(set).or_default();
-        if let Some(found) = known.iter().find(|known| *known.order == **order && *known.threads == **threads) {
+        // Most steps change no names, and orders are long.
+        let keeps = order.iter().zip(1..).all(|(&value, name)| value == name)
+            && threads.iter().zip(0..).all(|(&thread, place)| thread == place);
+        let key = (set, order.len() as u32);
+        if keeps && let Some(&known) = scratch.kept.get(&key) {
+            return known;
+        }
+        let hasher = FixedState::with_seed(3);
+        let hash = hasher.hash_one((set, order.as_slice(), threads.as_slice()));
+        let same = |known: &Renamed| known.from == set && *known.order == **order && *known.threads == **threads;
+        if let Some(found) = scratch.renamed.find(hash, same).filter(|_| !keeps) {
             return found.set;
         }
         let order: Box<[Value]> = order.as_slice().into();
         let threads: Box<[u32]> = threads.as_slice().into();
         let renamed =
             if self.renames { self.sets.renamed(set, &order, &threads) } else { self.sets.exchanged(set, &threads) };
-        known.push(Renamed { order, threads, set: renamed });
+        if keeps {
+            self.noted.fetch_add(24, Ordering::Relaxed);
+            scratch.kept.insert(key, renamed);
+            return renamed;
+        }
+        let rehash = |known: &Renamed| hasher.hash_one((known.from, &*known.order, &*known.threads));
+        self.noted.fetch_add(48 + 4 * (order.len() + threads.len()) as u64, Ordering::Relaxed);
+        scratch.renamed.insert_unique(hash, Renamed { from: set, order, threads, set: renamed }, rehash);
         renamed
     }
 
@@ -275,7 +306,8 @@ impl<I: Implementation, T: SequentialObject> Space for Pairs<'_, I, T> {
             next: Vec::new(),
             alone: Vec::new(),
             moves: Map::default(),
-            renamed: Map::default(),
+            renamed: HashTable::new(),
+            kept: Map::default(),
             values: Vec::new(),
             canonical: Canonical::default(),
         }
@@ -334,7 +366,7 @@ impl<I: Implementation, T: SequentialObject> Space for Pairs<'_, I, T> {
     }
 
     fn bytes(&self) -> u64 {
-        self.sets.bytes()
+        self.sets.bytes() + self.noted.load(Ordering::Relaxed)
     }
 
     fn limit(&self) -> Option<crate::Limit> {

@@ -7,7 +7,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::object::{Criterion, Guard, Measure, Operation, SequentialObject, Value};
+use smallvec::SmallVec;
+
+use crate::object::{Criterion, Guard, Measure, Operation, SequentialObject, Traffic, Value};
 use crate::store::Set;
 
 /// An operation that one of the two runs has and the other has not.
@@ -19,6 +21,11 @@ pub(crate) struct Entry {
     /// operations not shown before it may still be done before it.
     pub(crate) left: u8,
 }
+
+/// Entries, mostly few.
+pub(crate) type Entries = SmallVec<[Entry; 2]>;
+/// A number for each class.
+pub(crate) type Late = SmallVec<[u8; 8]>;
 
 /// What a thread is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -34,19 +41,33 @@ pub(crate) enum Phase {
 pub(crate) struct Spec<T> {
     pub(crate) object: T,
     /// By distance in ascending order; strict in the order in which u did them.
-    pub(crate) owed: Vec<Entry>,
+    pub(crate) owed: Entries,
     /// By distance in ascending order; strict in the order in which w showed them.
-    pub(crate) ahead: Vec<Entry>,
+    pub(crate) ahead: Entries,
     /// Strict: for each class, how often the first one due was overtaken.
-    pub(crate) late: Vec<u8>,
-    pub(crate) threads: Vec<Phase>,
+    pub(crate) late: Late,
+    pub(crate) threads: SmallVec<[Phase; 3]>,
+}
+
+/// A method with its argument.
+type Call = (u32, Value);
+
+impl<T> Spec<T> {
+    /// The calls that have not taken effect.
+    fn pending(&self) -> Vec<Call> {
+        let pending = |phase: &Phase| match *phase {
+            Phase::Pending(method, argument) => Some((method, argument)),
+            _ => None,
+        };
+        self.threads.iter().filter_map(pending).collect()
+    }
 }
 
 /// The rules by which states follow each other.
 pub(crate) struct Rules<'a, T: SequentialObject> {
     pub(crate) object: &'a T,
     pub(crate) criterion: &'a Criterion,
-    calls: Vec<(u32, Value)>,
+    calls: Vec<Call>,
     /// In free mode: every operation of the object.
     universe: Vec<Operation>,
     /// Looking ahead took too much; the answer is not known.
@@ -99,15 +120,15 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
 
     pub(crate) fn initial(&self, threads: u32) -> Spec<T::State> {
         let late = match self.criterion.measure {
-            Measure::Strict => vec![0; self.criterion.relaxation.classes()],
-            Measure::Distance => Vec::new(),
+            Measure::Strict => Late::from_elem(0, self.criterion.relaxation.classes()),
+            Measure::Distance => Late::new(),
         };
         Spec {
             object: self.object.initial(),
-            owed: Vec::new(),
-            ahead: Vec::new(),
+            owed: Entries::new(),
+            ahead: Entries::new(),
             late,
-            threads: vec![Phase::Idle; threads as usize],
+            threads: SmallVec::from_elem(Phase::Idle, threads as usize),
         }
     }
 
@@ -150,7 +171,7 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
             if fits(&operation) && self.criterion.relaxation.class(&operation).is_none() {
                 let mut next = Spec { object, ..spec.clone() };
                 next.threads[thread] = Phase::Done(method, result);
-                if self.live(&next) {
+                if self.is_caused(&next, &operation) && self.live(&next) {
                     out.push(next);
                 }
             }
@@ -195,7 +216,7 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
         if self.criterion.guard == Guard::Causal {
             // An answer that only comes up later, after operations of some class that may move.
             for class in 0..relaxation.classes() as u8 {
-                for operation in self.within_reach(&spec.object, class) {
+                for operation in self.within_reach(&spec.object, &spec.pending(), class) {
                     if fits(&operation) {
                         classes.extend(relaxation.class(&operation).filter(|class| !classes.contains(class)));
                     }
@@ -205,14 +226,15 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
         classes
     }
 
-    /// Operations that the object can do after at most the factor of operations of any relaxed class.
-    fn within_reach(&self, object: &T::State, class: u8) -> Vec<Operation> {
+    /// Operations of a class that the object can do after at most as many operations of relaxed classes as their factors allow, and
+    /// after pending calls took effect. Some of them may come too late; `live` tells.
+    fn within_reach(&self, object: &T::State, pending: &[Call], class: u8) -> Vec<Operation> {
         let mut found: Set<Operation> = Set::default();
         let mut level: Set<T::State> = Set::default();
         level.insert(object.clone());
         let reach: usize = (0..self.criterion.relaxation.classes() as u8).map(|class| self.factor(class)).sum();
-        for _ in 0..=reach {
-            let mut next = Set::default();
+        for _ in 0..=reach + pending.len() {
+            let mut next: Set<T::State> = Set::default();
             for state in &level {
                 for (operation, after) in self.operations(state) {
                     if let Some((of, _)) = self.criterion.relaxation.class(&operation) {
@@ -222,12 +244,22 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
                         next.insert(after);
                     }
                 }
+                next.extend(pending.iter().flat_map(|&call| self.exact(state, call)));
             }
             level = next;
         }
         let mut found: Vec<Operation> = found.into_iter().collect();
         found.sort_unstable();
         found
+    }
+
+    /// The other states after a call that takes effect without moving.
+    fn exact(&self, object: &T::State, (method, argument): Call) -> Vec<T::State> {
+        let mut results = Vec::new();
+        self.object.apply(object, method, argument, &mut results);
+        let stays = |result| self.criterion.relaxation.class(&Operation { method, argument, result }).is_none();
+        let changed = results.into_iter().filter(|(result, next)| next != object && stays(*result));
+        changed.map(|(_, next)| next).collect()
     }
 
     fn factor(&self, class: u8) -> usize {
@@ -245,7 +277,7 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
         let mut shown = vec![step.done];
         shown.extend(spec.owed.iter().map(|entry| entry.operation));
         match self.criterion.guard {
-            Guard::Causal => shown.extend(self.within_reach(after, step.class)),
+            Guard::Causal => shown.extend(self.within_reach(after, &spec.pending(), step.class)),
             Guard::Free => shown.extend(self.universe.iter().copied()),
         }
         let class = |operation: &Operation| self.criterion.relaxation.class(operation).map(|found| found.0);
@@ -297,10 +329,32 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
             let mut threads = spec.threads.clone();
             threads[step.thread] = Phase::Done(step.method, shown.result);
             let next = Spec { object: object.clone(), owed, ahead, late, threads };
-            if self.live(&next) {
+            if self.is_caused(&next, &shown) && self.live(&next) {
                 out.push(next);
             }
         }
+    }
+
+    /// Causal: whether what w has just taken out was put in by w before, or by a call that is pending. u may be ahead of w with an
+    /// insertion that nobody has called yet.
+    fn is_caused(&self, next: &Spec<T::State>, shown: &Operation) -> bool {
+        let Traffic::Out(value) = self.object.traffic(shown) else { return true };
+        if self.criterion.guard == Guard::Free || (next.owed.is_empty() && next.ahead.is_empty()) {
+            return true;
+        }
+        let moved = |entries: &[Entry]| -> isize {
+            let count = |entry: &Entry| match self.object.traffic(&entry.operation) {
+                Traffic::In(moved) if moved == value => 1,
+                Traffic::Out(moved) if moved == value => -1,
+                _ => 0,
+            };
+            entries.iter().map(count).sum()
+        };
+        let pending =
+            next.pending().into_iter().filter(|call| self.object.brings(call.0, call.1) == Some(value)).count();
+        let inside = self.object.inside(&next.object, value);
+        // What u holds, without what it has that w has not, with what w has that it has not.
+        (inside + pending) as isize - moved(&next.owed) + moved(&next.ahead) >= 0
     }
 
     /// Whether some continuation settles everything. What is owed is shown first come, first served; in the meantime everything
@@ -321,13 +375,14 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
             }
         }
         match self.criterion.guard {
-            Guard::Causal => self.settles(&spec.object, &spec.ahead),
+            Guard::Causal => self.settles(&spec.object, &spec.ahead, &spec.pending()),
             Guard::Free => self.settles_somehow(&spec.object, &spec.ahead),
         }
     }
 
-    /// Whether operations of the classes with something ahead can settle all of it. The depth is bounded by what is left.
-    fn settles(&self, object: &T::State, ahead: &[Entry]) -> bool {
+    /// Whether operations of the classes with something ahead can settle all of it, and calls that are pending: what w has shown may
+    /// need an insertion that was called but has not taken effect. The depth is bounded by what is left and by the calls.
+    fn settles(&self, object: &T::State, ahead: &[Entry], pending: &[Call]) -> bool {
         if ahead.is_empty() {
             return true;
         }
@@ -337,13 +392,16 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
         classes.dedup();
         classes.into_iter().any(|class| {
             self.operations_of(object, class).into_iter().any(|(operation, next)| {
-                self.after(ahead, class, operation).into_iter().any(|ahead| self.settles(&next, &ahead))
+                self.after(ahead, class, operation).into_iter().any(|ahead| self.settles(&next, &ahead, pending))
             })
+        }) || (0..pending.len()).any(|at| {
+            let rest = [&pending[..at], &pending[at + 1..]].concat();
+            self.exact(object, pending[at]).into_iter().any(|next| self.settles(&next, ahead, &rest))
         })
     }
 
     /// The entries ahead after u did an operation; none when one of them can no longer be settled in time.
-    fn after(&self, ahead: &[Entry], class: u8, operation: Operation) -> Vec<Vec<Entry>> {
+    fn after(&self, ahead: &[Entry], class: u8, operation: Operation) -> Vec<Entries> {
         let matching = |(_, entry): &(usize, &Entry)| entry.class == class && entry.operation == operation;
         match self.criterion.measure {
             Measure::Distance => {
@@ -363,8 +421,8 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
 
     /// As `settles`, by any operations.
     fn settles_somehow(&self, object: &T::State, ahead: &[Entry]) -> bool {
-        let mut seen: Set<(T::State, Vec<Entry>)> = Set::default();
-        let mut stack = vec![(object.clone(), ahead.to_vec())];
+        let mut seen: Set<(T::State, Entries)> = Set::default();
+        let mut stack = vec![(object.clone(), Entries::from_slice(ahead))];
         while let Some((object, ahead)) = stack.pop() {
             if ahead.is_empty() {
                 return true;
@@ -409,13 +467,13 @@ enum Account {
 
 /// The obligations after an advance.
 struct Open {
-    owed: Vec<Entry>,
-    ahead: Vec<Entry>,
-    late: Vec<u8>,
+    owed: Entries,
+    ahead: Entries,
+    late: Late,
 }
 
 /// The entries without the one settled, every other of the class one step older; `None` when one has run out.
-fn aged(entries: &[Entry], class: u8, settled: Option<usize>) -> Option<Vec<Entry>> {
+fn aged(entries: &[Entry], class: u8, settled: Option<usize>) -> Option<Entries> {
     let rest = entries.iter().enumerate().filter(|(place, _)| Some(*place) != settled);
     rest.map(|(_, entry)| {
         let left = if entry.class == class { entry.left - 1 } else { entry.left };
@@ -425,7 +483,7 @@ fn aged(entries: &[Entry], class: u8, settled: Option<usize>) -> Option<Vec<Entr
 }
 
 /// Strict: the entries ahead after u did one of them, or something not shown yet. Those shown before it have been waiting for it.
-fn overtaken(ahead: &[Entry], class: u8, settled: Option<usize>) -> Option<Vec<Entry>> {
+fn overtaken(ahead: &[Entry], class: u8, settled: Option<usize>) -> Option<Entries> {
     let rest = ahead.iter().enumerate().filter(|(place, _)| Some(*place) != settled);
     rest.map(|(place, entry)| {
         let waits = entry.class == class && settled.is_none_or(|settled| place < settled);
@@ -453,7 +511,7 @@ fn by_distance<T>(spec: &Spec<T>, step: &Advance, shown: Operation, account: &Ac
         owed.sort_unstable();
         ahead.sort_unstable();
     }
-    Some(Open { owed, ahead, late: Vec::new() })
+    Some(Open { owed, ahead, late: Late::new() })
 }
 
 fn strictly<T>(spec: &Spec<T>, step: &Advance, shown: Operation, account: &Account) -> Option<Open> {

@@ -122,7 +122,11 @@ pub(super) fn work<S: Space>(shared: &Shared<'_, S>, shards: &[Mutex<Shard>], me
     };
     if me == 0 {
         match shared.space.roots(&mut worker.scratch, &mut worker.out) {
-            Ok(()) => worker.sort_out(ROOT),
+            Ok(()) => {
+                worker.sort_out(ROOT);
+                // To begin is no transition.
+                worker.transitions = 0;
+            }
             Err(fault) => shared.note(0, ROOT, Halt::Fault(fault)),
         }
     }
@@ -141,6 +145,9 @@ enum Next {
     Stop,
 }
 
+/// A round ends early when it has found so many bytes for one worker: limits are looked at between rounds.
+const BATCH_MAX: usize = 16 << 20;
+
 impl<S: Space> Worker<'_, '_, S> {
     /// Expands the nodes of a level; tells whether another follows.
     fn level(&mut self, shard: &mut Shard, from: u32, to: u32) -> bool {
@@ -150,9 +157,13 @@ impl<S: Space> Worker<'_, '_, S> {
         let round = if self.shared.jobs == 1 { ROUND_ALONE } else { ROUND_SHARED };
         let mut at = from;
         loop {
-            let end = at.saturating_add(round).min(to);
+            let mut end = at.saturating_add(round).min(to);
             for node in at..end {
                 if self.expand(shard, node) {
+                    break;
+                }
+                if self.batches.iter().any(|batch| batch.bytes.len() > BATCH_MAX) {
+                    end = node + 1;
                     break;
                 }
             }

@@ -1,5 +1,6 @@
 //! The checks against brute force, on models drawn at random.
 
+mod agreement;
 mod corpus;
 mod programs;
 mod quasi;

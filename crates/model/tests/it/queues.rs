@@ -1,5 +1,6 @@
 //! A small queue with random faults: which element a removal takes, whether it looks and takes in one step, where insertions go.
 
+use selvedge_model::models::{event_of, label_of, rename_bytes, reorder, visit_bytes};
 use selvedge_model::objects::{OK, PUT, TAKE};
 use selvedge_model::{Action, Fault, Implementation, Label, ObjectEvent, TransitionSystem, Value};
 
@@ -121,14 +122,7 @@ impl LooseQueue {
 }
 
 fn action(event: Option<ObjectEvent>, thread: usize) -> Action {
-    let label = match event {
-        None => Label::TAU,
-        Some(ObjectEvent::Call { thread, method, argument }) => {
-            Label(2 + ((thread << 16) | (method << 12) | argument as u32))
-        }
-        Some(ObjectEvent::Return { thread, result }) => Label(2 + ((thread << 16) | (2 << 12) | result as u32)),
-    };
-    Action { label, actor: thread as u32 }
+    Action { label: event.map_or(Label::TAU, label_of), actor: thread as u32 }
 }
 
 impl TransitionSystem for LooseQueue {
@@ -197,12 +191,7 @@ impl Implementation for LooseQueue {
     }
 
     fn event(&self, label: Label) -> Option<ObjectEvent> {
-        let code = label.0.checked_sub(2)?;
-        let (thread, kind, value) = (code >> 16, (code >> 12) & 0xF, (code & 0xFFF) as Value);
-        Some(match kind {
-            2 => ObjectEvent::Return { thread, result: value },
-            method => ObjectEvent::Call { thread, method, argument: value },
-        })
+        event_of(label)
     }
 
     fn takes_offers(&self) -> bool {
@@ -218,14 +207,11 @@ impl Implementation for LooseQueue {
     }
 
     fn values(&self, state: &State, visit: &mut dyn FnMut(Value)) {
-        let threads = state.threads.iter().map(|thread| thread[1]);
-        state.inside.iter().copied().chain(threads).filter(|&value| value != 0).for_each(|v| visit(Value::from(v)));
+        visit_bytes(state.inside.iter().copied().chain(state.threads.iter().map(|thread| thread[1])), visit);
     }
 
     fn rename(&self, state: &mut State, name: &dyn Fn(Value) -> Value) {
-        let threads = state.threads.iter_mut().map(|thread| &mut thread[1]);
-        let data = state.inside.iter_mut().chain(threads).filter(|value| **value != 0);
-        data.for_each(|value| *value = name(Value::from(*value)) as u8);
+        rename_bytes(state.inside.iter_mut().chain(state.threads.iter_mut().map(|thread| &mut thread[1])), name);
     }
 
     fn threads_alike(&self) -> bool {
@@ -233,10 +219,7 @@ impl Implementation for LooseQueue {
     }
 
     fn permute(&self, state: &mut State, order: &[u32]) {
-        let old = state.threads.clone();
-        for (place, &from) in order.iter().enumerate() {
-            state.threads[place] = old[from as usize];
-        }
+        reorder(&mut state.threads, order);
     }
 
     fn thread_key(&self, state: &State, thread: u32) -> u64 {

@@ -5,7 +5,7 @@
 
 use std::ffi::c_void;
 
-use selvedge_driver::FindingKind;
+use selvedge_driver::{FindingKind, StepRecord};
 use selvedge_explore::{Access, HISTORY, Kind, Pick};
 use selvedge_lineup::CallId;
 
@@ -13,6 +13,7 @@ use super::object::{Invocation, Life, TEXT, VOID, Value, value_text};
 use crate::control::{Left, with};
 use crate::fiber::{self, Wants};
 use crate::point;
+use crate::posix::mutex::{self, Flavour};
 use crate::posix::objects::ended;
 use crate::posix::thread;
 
@@ -113,10 +114,35 @@ fn operate(column: usize, place: usize) {
         Invocation::C { function, .. } => function as usize as u64 + 1,
         Invocation::Rust { .. } => 0,
     };
+    let turns = with(|control| control.lineup.turns);
+    if turns {
+        take_turn(column, place, pc);
+    }
     if begin(column, call, place, pc) {
         let value = invoke(invocation);
         finish(column, call, value, pc);
     }
+    if turns {
+        mutex::unlock(TURN, Flavour::Normal, pc);
+    }
+}
+
+/// The lock that operations take when they come one after the other beside threads of the object; no lock of a program is there.
+const TURN: usize = 16;
+
+/// Whether a step is only there to make operations take turns.
+pub fn is_turn(step: &StepRecord) -> bool {
+    let nothing = step.object == 0 && step.size == 0 && step.what == "read";
+    nothing || step.object == TURN as u64 && step.what.ends_with("lock")
+}
+
+/// Waits until every thread is there and no other operation is under way.
+fn take_turn(column: usize, place: usize, pc: u64) {
+    if place == 0 && column > 0 {
+        point::arrive(point::nothing(), Wants::Gate, pc);
+        point::record(point::nothing(), None);
+    }
+    mutex::lock(TURN, Flavour::Normal, pc);
 }
 
 /// The call, as a step; whether the operation is to be made. In phase 1 a result that was declared comes without it, too.

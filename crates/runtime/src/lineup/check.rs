@@ -1,18 +1,24 @@
-//! Matrix after matrix, until something is wrong or everything that was planned is done; then the smallest matrix that fails in
-//! the same way, with the fewest preemptions.
+//! Matrix after matrix, until something is wrong or everything that was planned is done; and the report.
+//!
+//! Invariant: an object is only ever called complete when every matrix that had to be tested was.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use selvedge_driver::{
-    CoverageRecord, Finding, MatrixRecord, ObjectFinding, ObjectKind, ObjectReport, Search, Settings,
+    CoverageRecord, Finding, FindingKind, MatrixRecord, ObjectFinding, ObjectKind, ObjectReport, Settings, StepRecord,
 };
 use selvedge_lineup::{
-    Criterion, Explained, Language, Linearizable, Matrix, Options, Plan, Results, Stage, Subject, smaller, timeline,
+    CallId, Criterion, Explained, Language, Linearizable, Matrix, Plan, Quasi, Results, Stage, Subject, timeline,
 };
 
+use super::body;
+use super::crew::{Crew, Examined, Times};
+use super::examine::{Examiner, Verdict};
 use super::files::Files;
-use super::matrix::{Bench, Found, Numbers, Outcome};
+use super::matrix::{Bench, Found, Outcome};
 use super::object::{Life, Object};
+use super::relaxed::{self, Relaxing};
 use crate::control::with;
 use crate::memory::reset::Snapshot;
 use crate::{session, sys};
@@ -21,8 +27,8 @@ use crate::{session, sys};
 const BEYOND: u64 = 500;
 /// Of the time for everything, the share that the enumeration takes at most when random matrices follow that nobody asked for.
 const ENUMERATION: f64 = 0.6;
-/// How long the search for a smaller matrix may go on.
-const SHRINKING: f64 = 20.0;
+/// How many findings are reported at most; beyond them only the records of matrices tell what failed.
+const FINDINGS: usize = 16;
 
 /// The report of an object of which nothing is known yet.
 pub fn blank(name: &str) -> ObjectReport {
@@ -33,10 +39,13 @@ pub fn blank(name: &str) -> ObjectReport {
         matrices_failed: 0,
         matrices_exhaustive: 0,
         matrices_wanted: 0,
+        random_tested: 0,
+        random_optional: 0,
         plan: String::new(),
         serial_histories: 0,
         histories: 0,
         stuck: 0,
+        quasi: None,
         runs: 0,
         points: 0,
         cpu_seconds: 0.0,
@@ -49,135 +58,192 @@ pub fn blank(name: &str) -> ObjectReport {
     }
 }
 
-/// What histories are held against. Relaxed conditions have their place here.
-fn criterion(_: &Options) -> Box<dyn Criterion> {
-    Box::new(Linearizable)
+/// What histories are held against.
+fn criterion(object: &Object, relaxing: Option<&Relaxing>) -> Box<dyn Criterion> {
+    match relaxing {
+        Some(relaxing) => Box::new(Quasi::new(relaxing.relaxed.clone(), &object.calls)),
+        None => Box::new(Linearizable),
+    }
 }
 
 /// Tests an object.
 pub fn check(object: Object, settings: &Settings) -> ObjectReport {
     // Who searches is no part of what was found.
+    let asked = (settings.jobs, settings.slice);
     let mut settings = Settings { jobs: 1, slice: Settings::default().slice, ..settings.clone() };
     let options = object.options.clone();
     settings.preemptions = options.preemptions.unwrap_or(settings.preemptions);
     settings.races = options.races.unwrap_or(settings.races);
     settings.time_max = options.time_max.or(settings.time_max);
-    let began = sys::now();
-    let deadline = settings.time_max.map_or(f64::INFINITY, |limit| began + limit);
+    let times = Times::new(settings.time_max, ENUMERATION, asked.1);
     let globals = Snapshot::of_globals();
     with(|control| control.lineup.results = Results::new(object.void));
-    let mut criterion = criterion(&object.options);
+    let relaxing = match relaxed::relaxing(&object) {
+        Ok(relaxing) => relaxing,
+        Err(error) => return ObjectReport { error: Some(error), ..blank(&object.name) },
+    };
+    let mut criterion = criterion(&object, relaxing.as_ref());
     let object = Rc::new(object);
     let (settings, globals) = (&settings, &globals);
-    let bench =
-        Bench { object: object.clone(), globals, settings, criterion: &mut *criterion, deadline, beyond: BEYOND };
-    let mut session = Session { bench, object, report: blank(""), began, settings, files: Files::default() };
-    session.run();
+    let bench = Bench {
+        object: object.clone(),
+        globals,
+        settings,
+        criterion: &mut *criterion,
+        deadline: times.end,
+        beyond: BEYOND,
+        trial: None,
+        insists: false,
+        counts: false,
+    };
+    let mut report = blank(&object.name);
+    report.criterion = bench.criterion.name().to_owned();
+    report.quasi = relaxing.as_ref().map(|relaxing| relaxing.record(&object));
+    let examiner = Examiner { bench, object: object.clone(), settings, files: Files::default(), relaxing };
+    let mut session = Session { examiner, object, report, settings, called: HashSet::new() };
+    // What goes to a file is gathered here.
+    let alone = options.write_observations.is_some() || settings.replay.is_some();
+    session.run(times, if alone { 1 } else { asked.0 as usize });
     session::renew(globals);
-    let mut report = session.report;
-    report.cpu_seconds = report.cpu_seconds.max(0.0);
     with(|control| control.lineup.object = None);
-    report
+    session.report
 }
 
 /// The test of one object.
 struct Session<'a> {
-    bench: Bench<'a>,
+    examiner: Examiner<'a>,
     object: Rc<Object>,
     report: ObjectReport,
-    began: f64,
     settings: &'a Settings,
-    files: Files,
+    /// The calls of matrices that were tested.
+    called: HashSet<CallId>,
 }
 
 impl Session<'_> {
-    fn run(&mut self) {
+    fn run(&mut self, times: Times, jobs: usize) {
         let cpu = sys::cpu();
-        self.report = blank(&self.object.name);
-        self.report.criterion = self.bench.criterion.name().to_owned();
         let mut plan = Plan::new(&self.object.options, &self.object.calls, self.settings.seed);
+        if let Some(relaxing) = self.examiner.relaxing.as_ref().filter(|relaxing| relaxing.drains()) {
+            plan.drain(relaxing.roles.clone());
+        }
         self.report.plan = plan.describe();
         self.report.matrices_wanted = plan.must();
+        self.report.random_optional = plan.extra();
+        if let Err(why) = self.begin() {
+            self.report.error = Some(why);
+            return;
+        }
+        let mut crew = Crew::new(plan, times, jobs);
+        let covered = self.matrices(&mut crew, times);
+        self.look_for_calls_left_out();
+        let report = &mut self.report;
+        report.complete = report.limit.is_none() && report.findings.is_empty() && report.error.is_none();
+        report.coverage = covered.unwrap_or(CoverageRecord::Partial);
+        report.cpu_seconds = (sys::cpu() - cpu).max(0.0) + crew.cpu_seconds;
+        if let Err(why) = self.examiner.files.write(&self.object) {
+            self.report.error = Some(why);
+        }
+    }
+
+    /// Whether the object can be tested at all.
+    fn begin(&mut self) -> Result<(), String> {
         if self.settings.replay.is_none()
-            && let Err(Outcome::Wrong(why)) = self.bench.steady(&self.object.options.initial)
+            && self.examiner.bench.criterion.needs_serial()
+            && let Err(Outcome::Wrong(why)) = self.examiner.bench.steady(&self.object.options.initial)
         {
-            self.report.error = Some(why);
-            return;
+            return Err(why);
         }
-        if let Err(why) = self.files.read(&self.object) {
-            self.report.error = Some(why);
-            return;
-        }
+        self.examiner.files.read(&self.object)
+    }
+
+    /// One after the other; the least that was covered of any.
+    fn matrices(&mut self, crew: &mut Crew, times: Times) -> Option<CoverageRecord> {
         let mut covered: Option<CoverageRecord> = None;
-        let end = self.bench.deadline;
-        while let Some((stage, matrix)) = plan.next_matrix() {
-            let share = matches!(stage, Stage::Auto(_)) && plan.fills_up();
-            self.bench.deadline = if share { self.began + (end - self.began) * ENUMERATION } else { end };
-            let extra = stage == Stage::Random && !plan.samples_wanted;
-            match self.matrix(&matrix) {
-                Outcome::Pass(coverage) => covered = Some(weaker(covered, coverage)),
-                Outcome::Fail(found) => {
-                    self.bench.deadline = end;
-                    self.fail(&matrix, *found);
+        while let Some(examined) = crew.next(&mut self.examiner) {
+            self.note(&examined);
+            let extra = examined.stage == Stage::Random && !crew.plan.samples_wanted;
+            let Examined { matrix, answer, .. } = examined;
+            match answer.verdict {
+                Verdict::Pass(coverage) => covered = Some(weaker(covered, coverage)),
+                Verdict::Fail { kind, smallest, .. } => {
+                    self.fail(&matrix, kind, &smallest);
                     if !self.object.options.keep_going {
                         break;
                     }
                 }
-                Outcome::Unknown(_) if extra => {
-                    self.report.complete = true;
-                    break;
-                }
-                Outcome::Unknown(why) => {
+                // What only fills up the time is allowed to be cut short, and the report says how far it came.
+                Verdict::Unknown(_) if extra => break,
+                Verdict::Unknown(why) => {
                     self.report.limit.get_or_insert(why);
-                    if sys::now() > end {
+                    if sys::now() > times.end {
                         break;
                     }
-                    if sys::now() > self.bench.deadline {
-                        plan.leave_enumeration();
+                    if sys::now() > times.enumeration {
+                        crew.leave_enumeration();
                     }
                 }
-                Outcome::Wrong(why) => {
+                Verdict::Wrong(why) => {
                     self.report.error = Some(why);
                     break;
                 }
             }
         }
+        covered
+    }
+
+    /// Where the plan was ours, a call that no matrix makes is not tested, whatever else was.
+    fn look_for_calls_left_out(&mut self) {
         let report = &mut self.report;
-        let seen = report.limit.is_none() && report.findings.is_empty() && report.error.is_none();
-        report.complete = seen;
-        report.coverage = covered.unwrap_or(CoverageRecord::Partial);
-        report.cpu_seconds = sys::cpu() - cpu;
-        if let Err(why) = self.files.write(&self.object) {
-            report.error = Some(why);
+        if report.random_optional == 0 || report.limit.is_some() {
+            return;
+        }
+        let untested: Vec<&str> = self
+            .object
+            .calls
+            .ids()
+            .filter(|call| !self.called.contains(call))
+            .map(|call| self.object.calls.name(call))
+            .collect();
+        if !untested.is_empty() {
+            report.limit = Some(format!("no matrix that was tested has {}", untested.join(", ")));
         }
     }
 
-    /// Both phases of one matrix.
-    fn matrix(&mut self, matrix: &Matrix) -> Outcome {
-        let mut numbers = Numbers::default();
-        let outcome = self.phases(matrix, &mut numbers);
+    /// Adds a matrix to the numbers of the report.
+    fn note(&mut self, examined: &Examined) {
+        let numbers = &examined.answer.numbers;
         let report = &mut self.report;
         report.serial_histories += numbers.serial_full + numbers.serial_stuck;
         report.histories += numbers.histories;
         report.stuck += numbers.stuck;
+        if let Some(quasi) = &mut report.quasi {
+            relaxed::add(&mut quasi.counts, numbers.tally);
+        }
         report.runs += numbers.serial_runs + numbers.runs;
         report.points += numbers.points;
-        let (verdict, kind, coverage) = match &outcome {
-            Outcome::Pass(coverage) => ("pass", None, *coverage),
-            Outcome::Fail(found) => ("fail", Some(found.kind), CoverageRecord::Partial),
-            Outcome::Unknown(_) | Outcome::Wrong(_) => ("unknown", None, CoverageRecord::Partial),
+        let (verdict, kind, smallest, coverage) = match &examined.answer.verdict {
+            Verdict::Pass(coverage) => ("pass", None, None, *coverage),
+            Verdict::Fail { kind, smallest, coverage } => ("fail", Some(*kind), Some(smallest.clone()), *coverage),
+            Verdict::Unknown(_) | Verdict::Wrong(_) => ("unknown", None, None, CoverageRecord::Partial),
         };
-        report.matrices += u64::from(verdict != "unknown");
+        let tested = u64::from(verdict != "unknown");
+        if tested > 0 {
+            self.called.extend(examined.matrix.columns.iter().flatten());
+        }
+        report.matrices += tested;
+        report.random_tested += if examined.stage == Stage::Random { tested } else { 0 };
         report.matrices_failed += u64::from(verdict == "fail");
         report.matrices_exhaustive += u64::from(coverage == CoverageRecord::Exhaustive);
         if self.object.options.keep_going {
             report.records.push(MatrixRecord {
-                matrix: matrix.to_text(&self.object.calls),
+                matrix: examined.matrix.to_text(&self.object.calls),
                 verdict: verdict.to_owned(),
                 kind,
+                smallest,
                 serial_full: numbers.serial_full,
                 serial_stuck: numbers.serial_stuck,
                 histories: numbers.histories,
+                quasi: report.quasi.as_ref().map(|_| relaxed::counts(numbers.tally)),
                 serial_runs: numbers.serial_runs,
                 runs: numbers.runs,
                 serial_seconds: numbers.serial_seconds,
@@ -185,103 +251,46 @@ impl Session<'_> {
                 coverage,
             });
         }
-        outcome
     }
 
-    fn phases(&mut self, matrix: &Matrix, numbers: &mut Numbers) -> Outcome {
-        let known = match self.files.find(matrix, &self.object) {
-            Ok(known) => known,
-            Err(why) => return Outcome::Wrong(why),
-        };
-        let observation = match known {
-            Some(observation) => {
-                numbers.serial_full += observation.full();
-                numbers.serial_stuck += observation.stuck();
-                Ok(observation)
-            }
-            None => self.bench.observe(matrix, numbers),
-        };
-        match observation {
-            Ok(observation) => {
-                self.files.keep(matrix, &observation, &self.object);
-                self.bench.explore(matrix, observation, numbers)
-            }
-            Err(outcome) => outcome,
-        }
-    }
-
-    /// Makes a finding of a matrix that fails, the smallest of its kind; one of each kind is kept.
-    fn fail(&mut self, first: &Matrix, found: Found) {
-        if self.report.findings.iter().any(|finding| finding.kind == found.kind) {
+    /// Makes a finding of a matrix that fails; each smallest matrix is reported once.
+    fn fail(&mut self, first: &Matrix, kind: ObjectKind, smallest: &str) {
+        let known = |finding: &ObjectFinding| finding.kind == kind && finding.matrix == smallest;
+        if self.report.findings.len() >= FINDINGS || self.report.findings.iter().any(known) {
             return;
         }
-        let (matrix, found) = if self.settings.replay.is_some() {
-            (first.clone(), found)
-        } else {
-            let (matrix, found) = self.shrink(first.clone(), found);
-            let found = self.calm(&matrix, found);
-            (matrix, found)
+        let matrix = Matrix::parse(smallest, &self.object.calls).unwrap_or_else(|_| first.clone());
+        let Some(found) = self.examiner.again(&matrix).filter(|found| found.kind == kind) else {
+            self.report.limit = Some(format!("{} in the matrix {smallest} did not show again", kind.name()));
+            return;
         };
-        let mut found = found;
-        self.bench.trace_back(&matrix, &mut found);
+        let mut found = self.examiner.calm(&matrix, found);
+        self.examiner.bench.trace_back(&matrix, &mut found);
         let finding = self.finding(&matrix, first, found);
         self.report.findings.push(finding);
     }
 
-    /// Goes down as long as something smaller fails in the same way.
-    fn shrink(&mut self, mut matrix: Matrix, mut found: Found) -> (Matrix, Found) {
-        let deadline = self.bench.deadline.min(sys::now() + SHRINKING);
-        let saved = std::mem::replace(&mut self.bench.deadline, deadline);
-        'down: while sys::now() < deadline {
-            for candidate in smaller(&matrix) {
-                if let Outcome::Fail(less) = self.phases(&candidate, &mut Numbers::default())
-                    && less.kind == found.kind
-                {
-                    (matrix, found) = (candidate, *less);
-                    continue 'down;
-                }
-            }
-            break;
-        }
-        self.bench.deadline = saved;
-        (matrix, found)
-    }
-
-    /// The same with the fewest preemptions, when the search was one that does not count them.
-    fn calm(&mut self, matrix: &Matrix, found: Found) -> Found {
-        if found.preemptions.is_some() || found.kind == ObjectKind::Nondeterministic {
-            return found;
-        }
-        let preemptions = self.settings.preemptions.saturating_add(2);
-        let settings = Settings { search: Search::Bounded, preemptions, ..self.settings.clone() };
-        let bench = &mut self.bench;
-        let mut calmer = Bench {
-            object: bench.object.clone(),
-            globals: bench.globals,
-            settings: &settings,
-            criterion: &mut *bench.criterion,
-            deadline: bench.deadline.min(sys::now() + SHRINKING),
-            beyond: 0,
-        };
-        let mut numbers = Numbers::default();
-        let outcome = match calmer.observe(matrix, &mut numbers) {
-            Ok(observation) => calmer.explore(matrix, observation, &mut numbers),
-            Err(outcome) => outcome,
-        };
-        match outcome {
-            Outcome::Fail(calmer) if calmer.kind == found.kind => *calmer,
-            _ => found,
-        }
-    }
-
     /// What a replay asks for: this matrix as it is, and everything else that was said of the object.
-    fn options_of(&self, matrix: &str) -> Vec<String> {
-        const KEPT: [&str; 5] = ["nondeterministic ", "ignore ", "exclusive ", "races ", "observations "];
+    fn options_of(&self, matrix: &str, in_file: bool) -> Vec<String> {
+        const KEPT: [&str; 10] = [
+            "nondeterministic ",
+            "ignore ",
+            "exclusive ",
+            "races ",
+            "only-quasi ",
+            "specification ",
+            "reading ",
+            "causality ",
+            "order ",
+            "observations ",
+        ];
+        let kept = if in_file { &KEPT[..] } else { &KEPT[..9] };
         let said = self.settings.object.options.iter();
-        let kept = said.filter(|option| KEPT.iter().any(|kept| option.starts_with(kept))).cloned();
+        let kept = said.filter(|option| kept.iter().any(|kept| option.starts_with(kept))).cloned();
         kept.chain(["initial".to_owned(), "final".to_owned(), format!("matrix {matrix}")]).collect()
     }
 
+    /// A finding as it is reported.
     fn finding(&self, matrix: &Matrix, first: &Matrix, found: Found) -> ObjectFinding {
         let calls = &self.object.calls;
         let text = matrix.to_text(calls);
@@ -289,17 +298,20 @@ impl Session<'_> {
         let Explained { results, text: explanation, serial } = with(|control| {
             let subject = Subject { matrix, calls, results: &control.lineup.results, threads: &found.threads };
             rows = name_steps(&subject, &found, &mut finding);
-            match (&found.nondeterminism, &found.history) {
-                (Some(two), _) => subject.explain_nondeterminism(two),
-                (None, Some(history)) => subject.explain(&found.observation, history, found.unexplained),
-                (None, None) => Explained::default(),
+            match (&found.nondeterminism, &found.history, &found.refusal) {
+                (Some(two), ..) => subject.explain_nondeterminism(two),
+                (None, Some(history), Some(refusal)) => subject.explain_refusal(history, refusal),
+                (None, Some(history), None) => subject.explain(&found.observation, history, found.unexplained),
+                (None, None, _) => Explained::default(),
             }
         });
+        finding.steps.retain(|step| !body::is_turn(step));
+        trim(&mut finding, found.unexplained.is_some());
         let language = match self.object.life {
             Life::C { .. } => Language::C,
             Life::Rust { .. } => Language::Rust,
         };
-        finding.settings.object.options = self.options_of(&text);
+        finding.settings.object.options = self.options_of(&text, self.examiner.files.knows(matrix));
         ObjectFinding {
             kind: found.kind,
             first_matrix: first.to_text(calls),
@@ -314,6 +326,26 @@ impl Session<'_> {
             finding,
         }
     }
+}
+
+/// Leaves out how the object was made and, when every operation returned, how it was destroyed: neither is what is wrong. The threads are
+/// still created, so that it is clear which is which.
+fn trim(finding: &mut Finding, by_operations: bool) {
+    let of_operations = |step: &StepRecord| step.what.starts_with("call ") || step.what.starts_with("return ");
+    if !by_operations {
+        return;
+    }
+    if finding.kind == FindingKind::NotLinearizable
+        && let Some(last) = finding.steps.iter().rposition(of_operations)
+    {
+        finding.steps.truncate(last + 1);
+    }
+    let first = finding.steps.iter().position(of_operations).unwrap_or(0);
+    let mut at = 0;
+    finding.steps.retain(|step| {
+        at += 1;
+        at > first || step.what.starts_with("create")
+    });
 }
 
 /// Says in the steps of a run which operation was called and what it returned; the same as rows of a table.

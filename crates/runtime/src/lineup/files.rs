@@ -1,7 +1,7 @@
 //! Serial histories out of a file in place of phase 1, and into one.
 //!
-//! Invariant: a matrix that smaller ones are derived from, or that the file lacks, goes through phase 1 as always; only one that the
-//! user gave must be in the file.
+//! Invariant: a matrix that the file lacks goes through phase 1 as always; one that the user gave must be in the file. What fails
+//! against the file is only made smaller to matrices that are in the file, too.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -37,6 +37,11 @@ impl Files {
         let sets = sets.map_err(|error| format!("{path}: {error}"))?;
         self.known = sets.into_iter().map(|set| (set.matrix, Rc::new(set.observation))).collect();
         Ok(())
+    }
+
+    /// Whether the file has the observation of a matrix.
+    pub fn knows(&self, matrix: &Matrix) -> bool {
+        self.known.iter().any(|(known, _)| known == matrix)
     }
 
     /// The observation of a matrix, if the file has it.

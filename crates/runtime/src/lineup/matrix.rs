@@ -1,20 +1,21 @@
-//! One matrix: phase 1 (serial runs) fills the observation, phase 2 (every schedule) is held against it. Line-Up figure 5.
+//! One matrix: phase 1 (serial runs) fills the observation, phase 2 (every schedule, [`Phase2`]) is held against it. Line-Up figure 5.
 //!
 //! Invariant: phase 2 starts only when phase 1 saw every serial run; what phase 2 refuses is then no false alarm.
 
-use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use selvedge_driver::{CoverageRecord, Finding, FindingKind, ObjectKind, Settings, schedule_from_text};
-use selvedge_explore::{Coverage, Dpor, End, Replay, Run, Serial, Stop, Strategy};
+use selvedge_driver::{CoverageRecord, Finding, FindingKind, ObjectKind, Search, Settings, schedule_from_text};
+use selvedge_explore::{Bounded, Coverage, Dpor, End, Replay, Run, Serial, Stop};
 use selvedge_lineup::{
-    CallId, Case, Criterion, Ending, Judgement, Matrix, Nondeterminism, Observation, PANICKED, Recorded, Unexplained,
+    CallId, Criterion, Ending, Matrix, Nondeterminism, Observation, Recorded, Refusal, ResultId, Tally, Unexplained,
 };
+use serde::{Deserialize, Serialize};
 
 use super::body;
 use super::object::Object;
-use crate::control::{Control, Failure, Left, with};
+use super::phase2::Phase2;
+use crate::control::{Control, Failure, with};
 use crate::memory::reset::Snapshot;
 use crate::session::{self, Test};
 use crate::{exchange, finding, sys};
@@ -29,10 +30,14 @@ pub struct Found {
     pub history: Option<Recorded>,
     /// Why that is not explained.
     pub unexplained: Option<Unexplained>,
+    /// Why it is refused, where the criterion says more than that.
+    pub refusal: Option<Box<Refusal>>,
     /// The two serial histories that differ.
     pub nondeterminism: Option<Box<Nondeterminism>>,
     /// All serial histories.
     pub observation: Rc<Observation>,
+    /// What was covered of the schedules, when the search went on after it.
+    pub coverage: CoverageRecord,
     /// How many preemptions it takes, when every schedule with fewer was looked at before.
     pub preemptions: Option<u32>,
     /// The threads of the matrix.
@@ -56,8 +61,11 @@ pub enum Outcome {
 /// Later by some odd amount, and with another seed.
 const SHIFT: u64 = 86_400_123_456_789;
 
+/// How many serial runs an object with threads of its own may take.
+const TURNS_MAX: u64 = 100_000;
+
 /// What it cost, over all matrices or for one.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Numbers {
     /// Serial histories in which everything returned.
     pub serial_full: u64,
@@ -67,6 +75,8 @@ pub struct Numbers {
     pub histories: u64,
     /// Those of them that were stuck.
     pub stuck: u64,
+    /// What the criterion counted.
+    pub tally: Tally,
     /// Runs of phase 1.
     pub serial_runs: u64,
     /// Runs of phase 2.
@@ -93,6 +103,12 @@ pub struct Bench<'a> {
     pub deadline: f64,
     /// How many runs phase 2 of a matrix may take after its bound was reached.
     pub beyond: u64,
+    /// How many runs each search may take, when a matrix is only tried: what it shows counts, what it does not show says nothing.
+    pub trial: Option<u64>,
+    /// Whether to go on when somebody asked to stop: something was found, and is still to be shown.
+    pub insists: bool,
+    /// Whether phase 2 goes on after a history that is refused, to count them.
+    pub counts: bool,
 }
 
 /// The runs of a matrix: never registered, so it has no name of its own.
@@ -102,7 +118,7 @@ fn test(object: &Object) -> Test {
 
 impl Bench<'_> {
     /// Sets the runtime up for runs of a matrix.
-    fn arrange(&self, object: &Rc<Object>, matrix: &Matrix, serial: bool) {
+    pub fn arrange(&self, object: &Rc<Object>, matrix: &Matrix, serial: bool) {
         with(|control| {
             control.settings = self.settings.clone();
             // One after the other, nothing races: a specification need not synchronise.
@@ -110,21 +126,26 @@ impl Bench<'_> {
             control.lineup.object = Some(object.clone());
             control.lineup.matrix = Rc::new(matrix.clone());
             control.lineup.serial = serial;
+            control.lineup.turns = false;
         });
     }
 
-    fn out_of_time(&self) -> bool {
-        sys::now() > self.deadline || exchange::stopped()
+    /// Whether there is no time left, or somebody asked to stop.
+    pub fn out_of_time(&self) -> bool {
+        sys::now() > self.deadline || exchange::stopped() && !self.insists
     }
 
     /// What to say when the search was ended from outside.
-    fn cut_short(&self, when: &str) -> Outcome {
+    pub fn cut_short(&self, when: &str) -> Outcome {
         let why = if exchange::stopped() { "interrupted" } else { "the time was up" };
         Outcome::Unknown(format!("{why} in {when}"))
     }
 
     /// Phase 1. The observation, or why there is none.
     pub fn observe(&mut self, matrix: &Matrix, numbers: &mut Numbers) -> Result<Rc<Observation>, Outcome> {
+        if !self.criterion.needs_serial() {
+            return Ok(Rc::new(Observation::new()));
+        }
         let began = sys::cpu();
         let object = self.object.reference.clone().unwrap_or_else(|| self.object.clone());
         let seen = self.serial(&object, matrix, numbers);
@@ -135,14 +156,26 @@ impl Bench<'_> {
         Ok(Rc::new(seen))
     }
 
-    /// All serial runs of an object.
+    /// All serial runs of an object. Where the object has threads of its own, what they do between two steps of an operation, and
+    /// between operations, makes serial runs differ too: a lock makes operations come one after the other, and the reduction goes
+    /// through all schedules that are left.
     fn serial(&mut self, object: &Rc<Object>, matrix: &Matrix, numbers: &mut Numbers) -> Result<Observation, Outcome> {
         self.arrange(object, matrix, true);
         with(|control| {
             control.retries.enable(false);
             control.strategy = Box::new(Serial::new());
         });
-        self.serial_runs(&test(object), numbers)
+        let test = test(object);
+        if let Some(observation) = self.serial_runs(&test, numbers)? {
+            return Ok(observation);
+        }
+        with(|control| {
+            control.lineup.turns = true;
+            control.strategy = Box::new(Dpor::new());
+        });
+        let observation = self.serial_runs(&test, numbers);
+        with(|control| control.lineup.turns = false);
+        observation?.ok_or_else(|| Outcome::Unknown("phase 1 did not end".into()))
     }
 
     /// Whether every call does the same at another time and with other random numbers: alone, and once more after itself. What does
@@ -174,25 +207,41 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn serial_runs(&mut self, test: &Test, numbers: &mut Numbers) -> Result<Observation, Outcome> {
+    /// Every run of the strategy. Nothing when the object turns out to have threads that the strategy does not go through.
+    fn serial_runs(&mut self, test: &Test, numbers: &mut Numbers) -> Result<Option<Observation>, Outcome> {
         let mut observation = Observation::new();
+        let turns = with(|control| control.lineup.turns);
+        let from = numbers.serial_runs;
         loop {
             match with(|control| control.strategy.start()) {
-                ControlFlow::Break(Coverage::Exhaustive) => return Ok(observation),
+                ControlFlow::Break(Coverage::Exhaustive) => return Ok(Some(observation)),
                 ControlFlow::Break(_) => return Err(uncontrolled("phase 1")),
                 ControlFlow::Continue(()) => {}
             }
             if numbers.serial_runs.is_multiple_of(64) && self.out_of_time() {
                 return Err(self.cut_short("phase 1"));
             }
+            if turns && numbers.serial_runs - from >= TURNS_MAX {
+                return Err(Outcome::Unknown(format!(
+                    "the object has threads of its own, and its serial behaviours took more than {TURNS_MAX} runs: \
+                     without all of them nothing can be called a violation"
+                )));
+            }
             let end = session::run_once(test, self.globals);
             exchange::count();
             numbers.serial_runs += 1;
-            with(|control| {
+            let own = with(|control| {
                 numbers.points += control.trace.len() as u64;
                 finish(control, end);
-                serial_end(control, end, test, numbers.serial_runs)
-            })?;
+                control.created > control.lineup.threads.len() + 1
+            });
+            if own && !turns {
+                return Ok(None);
+            }
+            if end == End::Stopped(Stop::Redundant) {
+                continue;
+            }
+            with(|control| serial_end(control, end, test, numbers.serial_runs))?;
             let history = with(|control| control.lineup.serial_history());
             if let Err(nondeterminism) = observation.insert(&history) {
                 return Err(self.nondeterministic(nondeterminism, observation, test, numbers.serial_runs));
@@ -228,12 +277,35 @@ impl Bench<'_> {
             finding,
             history: None,
             unexplained: None,
+            refusal: None,
             nondeterminism: Some(found),
             observation: Rc::new(observation),
+            coverage: CoverageRecord::Partial,
             preemptions: None,
             threads: with(|control| control.lineup.threads.clone()),
             pc: 0,
         }))
+    }
+
+    /// What a sequence of calls does serially: each with its result, the last without one when it blocks.
+    pub fn sequence(
+        &mut self,
+        calls: &[CallId],
+        numbers: &mut Numbers,
+    ) -> Result<Vec<(CallId, Option<ResultId>)>, Outcome> {
+        let object = self.object.reference.clone().unwrap_or_else(|| self.object.clone());
+        let seen = self.serial(&object, &Matrix::new(vec![calls.to_vec()]), numbers)?;
+        let mut histories = seen.histories().into_iter();
+        match (histories.next(), histories.next()) {
+            (Some(history), None) if history.iter().all(|operation| operation.choices.is_empty()) => {
+                Ok(calls.iter().copied().zip(history.into_iter().map(|operation| operation.result)).collect())
+            }
+            _ => Err(Outcome::Wrong(
+                "the specification is nondeterministic, which is not supported with --quasi: one sequence of calls has several \
+                 outcomes"
+                    .into(),
+            )),
+        }
     }
 
     /// Phase 2.
@@ -254,12 +326,18 @@ impl Bench<'_> {
     }
 
     fn search(&mut self, observation: &Rc<Observation>, numbers: &mut Numbers) -> Outcome {
-        let strategies = match session::strategies(self.settings) {
+        let mut strategies = match session::strategies(self.settings) {
             Ok(strategies) => strategies,
             Err(error) => return Outcome::Wrong(error),
         };
+        let bounded = matches!(self.settings.search, Search::Bounded | Search::Portfolio);
+        if bounded && self.settings.replay.is_none() {
+            strategies[0] = Box::new(Bounded::new(self.settings.preemptions).of_operations());
+        }
         let (test, observation) = (test(&self.object), observation.clone());
-        Phase2 { test, bench: self, observation, seen: HashSet::new(), numbers }.run(strategies)
+        let outcome = Phase2::new(test, self, observation, numbers).run(strategies);
+        numbers.tally += self.criterion.take_tally();
+        outcome
     }
 }
 
@@ -292,12 +370,14 @@ impl Bench<'_> {
     }
 }
 
-fn finish(control: &mut Control, end: End) {
+/// Tells the strategy that the run has ended.
+pub fn finish(control: &mut Control, end: End) {
     let run = Run { trace: &control.trace, pending: &control.pending, end };
     control.strategy.finish(&run);
 }
 
-fn uncontrolled(when: &str) -> Outcome {
+/// The object does not repeat itself.
+pub fn uncontrolled(when: &str) -> Outcome {
     Outcome::Wrong(format!(
         "the same schedule did something else in {when}: the object depends on something that is not controlled, such as \
          time, random numbers or addresses"
@@ -328,22 +408,24 @@ fn serial_end(control: &Control, end: End, test: &Test, run: u64) -> Result<(), 
 }
 
 /// A run that ended badly in a way that has nothing to do with results.
-fn bad_end(control: &Control, failure: Failure, test: &Test, run: u64) -> Found {
+pub fn bad_end(control: &Control, failure: Failure, test: &Test, run: u64) -> Found {
     Found {
         pc: failure.pc,
         kind: kind_of(failure.kind),
         finding: finding::of_failure(control, failure, &test.name, run),
         history: Some(control.lineup.recorded(Ending::Stuck)),
         unexplained: None,
+        refusal: None,
         nondeterminism: None,
         observation: Rc::new(Observation::new()),
+        coverage: CoverageRecord::Partial,
         preemptions: bound(control),
         threads: control.lineup.threads.clone(),
     }
 }
 
 /// The bound of a search that goes through all of them, from none on.
-fn bound(control: &Control) -> Option<u32> {
+pub fn bound(control: &Control) -> Option<u32> {
     match control.strategy.so_far() {
         Some(Coverage::Preemptions(below)) => Some(below + 1),
         _ => None,
@@ -357,173 +439,5 @@ fn kind_of(kind: FindingKind) -> ObjectKind {
         FindingKind::Panic => ObjectKind::Panic,
         FindingKind::Deadlock | FindingKind::LostWakeup | FindingKind::Livelock => ObjectKind::Stuck,
         _ => ObjectKind::Crash,
-    }
-}
-
-/// The search of one matrix.
-struct Phase2<'a, 'b> {
-    test: Test,
-    bench: &'a mut Bench<'b>,
-    observation: Rc<Observation>,
-    /// The histories that were judged.
-    seen: HashSet<Box<[u8]>>,
-    numbers: &'a mut Numbers,
-}
-
-impl Phase2<'_, '_> {
-    fn run(mut self, strategies: Vec<Box<dyn Strategy>>) -> Outcome {
-        let mut reached = None;
-        for (number, strategy) in strategies.into_iter().enumerate() {
-            with(|control| {
-                control.retries.enable(control.settings.retries && strategy.turns_races());
-                control.strategy = strategy;
-            });
-            let from = self.numbers.runs;
-            // What comes after the bound may take as long as everything before it, and a little more.
-            let runs_max = if number == 0 { self.bench.settings.runs_max } else { from.max(self.bench.beyond) };
-            let coverage = match self.search(from, runs_max) {
-                Ok(coverage) => coverage,
-                Err(outcome) => return outcome,
-            };
-            reached = match (coverage, reached) {
-                (Some(coverage), _) => Some(coverage),
-                (None, Some(before)) => Some(before),
-                (None, None) if self.numbers.runs - from >= runs_max => {
-                    return Outcome::Unknown(format!("a matrix took more than {runs_max} runs"));
-                }
-                (None, None) => return self.bench.cut_short("phase 2"),
-            };
-            if !matches!(coverage, Some(Coverage::Preemptions(_))) {
-                break;
-            }
-        }
-        Outcome::Pass(reached.map_or(CoverageRecord::Partial, CoverageRecord::from))
-    }
-
-    /// Runs until the strategy is done; nothing when a limit ended it.
-    fn search(&mut self, from: u64, runs_max: u64) -> Result<Option<Coverage>, Outcome> {
-        let mut key = Vec::new();
-        loop {
-            if let ControlFlow::Break(coverage) = with(|control| control.strategy.start()) {
-                return Ok(Some(coverage));
-            }
-            let done = self.numbers.runs - from;
-            if done >= runs_max || done.is_multiple_of(16) && self.bench.out_of_time() {
-                return Ok(None);
-            }
-            let end = session::run_once(&self.test, self.bench.globals);
-            exchange::count();
-            self.numbers.runs += 1;
-            let left = with(|control| {
-                self.numbers.points += control.trace.len() as u64;
-                // What the search took for granted about loops is not so: it starts over.
-                if control.left == Left::Restart {
-                    control.strategy = Box::new(Dpor::new());
-                } else {
-                    finish(control, end);
-                }
-                control.left
-            });
-            // A run whose threads could only try again shows nothing that other runs do not.
-            if !matches!(left, Left::Restart | Left::Blocked) {
-                self.look(end, &mut key)?;
-            }
-        }
-    }
-
-    /// What the run that has just ended shows.
-    fn look(&mut self, end: End, key: &mut Vec<u8>) -> Result<(), Outcome> {
-        let ending = match end {
-            End::Complete => Ending::Full,
-            End::Stuck | End::Truncated if with(|control| control.lineup.any_open()) => Ending::Stuck,
-            End::Stopped(Stop::Redundant | Stop::Blocked) => return Ok(()),
-            End::Stopped(Stop::Diverged(_)) => return Err(uncontrolled("phase 2")),
-            End::Stuck | End::Truncated | End::Failed => return Err(self.ended_badly(end)),
-        };
-        with(|control| control.lineup.key(ending, key));
-        if self.seen.contains(key.as_slice()) {
-            return Ok(());
-        }
-        self.seen.insert(key.as_slice().into());
-        self.numbers.histories += 1;
-        self.numbers.stuck += u64::from(ending == Ending::Stuck);
-        let history = with(|control| control.lineup.recorded(ending));
-        let object = self.bench.object.clone();
-        let judgement = with(|control| {
-            self.bench.criterion.judge(&Case {
-                matrix: &control.lineup.matrix,
-                calls: &object.calls,
-                results: &control.lineup.results,
-                observation: &self.observation,
-                history: &history,
-            })
-        });
-        match judgement {
-            Judgement::Allowed => Ok(()),
-            Judgement::Undecided => Err(Outcome::Unknown("a history could not be decided".into())),
-            Judgement::Refused(unexplained) => Err(self.refuse(history, unexplained, end)),
-        }
-    }
-
-    fn ended_badly(&self, end: End) -> Outcome {
-        let run = self.numbers.runs;
-        with(|control| {
-            let failure = match (&control.failure, end) {
-                (Some(failure), End::Failed) => failure.clone(),
-                _ => finding::stuck(control),
-            };
-            Outcome::Fail(Box::new(bad_end(control, failure, &self.test, run)))
-        })
-    }
-
-    fn refuse(&self, history: Recorded, unexplained: Unexplained, end: End) -> Outcome {
-        let (kind, found) = match unexplained {
-            Unexplained::Stuck { .. } => (ObjectKind::Stuck, FindingKind::Stuck),
-            Unexplained::Full if self.panics(&history) => (ObjectKind::Panic, FindingKind::NotLinearizable),
-            Unexplained::Full => (ObjectKind::NotLinearizable, FindingKind::NotLinearizable),
-        };
-        let run = self.numbers.runs;
-        let (finding, pc) = with(|control| {
-            let message = match (unexplained, end) {
-                (Unexplained::Full, _) => "no serial order of the operations has these results".to_owned(),
-                (_, End::Truncated) => format!(
-                    "an operation did not return within {} steps, and no serial order explains that",
-                    control.settings.steps_max
-                ),
-                _ => "an operation waits for ever, and no serial order explains that".to_owned(),
-            };
-            let pc = if kind == ObjectKind::Stuck { finding::stuck(control).pc } else { 0 };
-            (finding::of_failure(control, Failure { kind: found, message, pc }, &self.test.name, run), pc)
-        });
-        let (preemptions, threads) = with(|control| (bound(control), control.lineup.threads.clone()));
-        Outcome::Fail(Box::new(Found {
-            kind,
-            finding,
-            history: Some(history),
-            unexplained: Some(unexplained),
-            nondeterminism: None,
-            observation: self.observation.clone(),
-            preemptions,
-            threads,
-            pc,
-        }))
-    }
-
-    /// Whether some operation panicked that does so in no serial history.
-    fn panics(&self, history: &Recorded) -> bool {
-        let serial = self.observation.histories();
-        let columns = history.columns.iter().enumerate();
-        with(|control| {
-            let results = &control.lineup.results;
-            let panicked = |result| results.text(result).starts_with(PANICKED);
-            columns.flat_map(|(at, column)| column.iter().map(move |operation| (at, operation.result))).any(
-                |(at, result)| {
-                    let known = |operation: &selvedge_lineup::SerialOp| {
-                        usize::from(operation.column) == at && operation.result == result
-                    };
-                    result.is_some_and(panicked) && !serial.iter().flatten().any(known)
-                },
-            )
-        })
     }
 }

@@ -8,18 +8,26 @@
 //! | `body` | the threads of one matrix: construct, call, wait, call, destroy |
 //! | `recorder` | what the operations of the run under way did |
 //! | `matrix` | one matrix: serial runs, then every schedule |
+//! | `phase2` | those, one after the other |
 //! | `files` | serial histories of earlier, and for later |
-//! | `check` | matrix after matrix, the smallest that fails, the report |
+//! | `examine` | both phases of a matrix, and the smallest that fails like it |
+//! | `crew` | which process looks at which matrix |
+//! | `relaxed` | what quasi linearizability was asked for |
+//! | `check` | matrix after matrix, and the report |
 //!
 //! Invariant: results leave a run as small numbers, because everything that the code under test allocated is gone after it.
 
 mod abi;
 mod body;
 mod check;
+mod crew;
+mod examine;
 mod files;
 mod matrix;
 mod object;
+mod phase2;
 mod recorder;
+mod relaxed;
 
 pub use abi::{check_registered, registered};
 pub use recorder::Lineup;

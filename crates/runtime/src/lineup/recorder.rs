@@ -27,6 +27,8 @@ pub struct Lineup {
     pub matrix: Rc<Matrix>,
     /// Whether operations run one after the other.
     pub serial: bool,
+    /// Whether a lock makes operations come one after the other, because the object has threads of its own.
+    pub turns: bool,
     /// What virtual time and random numbers are shifted by, to see whether results depend on them.
     pub shift: u64,
     /// Results seen so far.

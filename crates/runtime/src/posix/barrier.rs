@@ -70,7 +70,7 @@ fn wait(barrier: usize, pc: u64) -> c_int {
     if last {
         return libc::PTHREAD_BARRIER_SERIAL_THREAD;
     }
-    sleep(queue, false, pc, |_, _| {});
+    sleep(queue, None, pc, |_, _| {});
     0
 }
 

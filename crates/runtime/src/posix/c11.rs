@@ -159,7 +159,7 @@ unsafe extern "C" fn wait_at(condition: P, mutex: P) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::cnd_wait()(condition, mutex) };
     }
-    answer(condition::wait(condition as usize, mutex as usize, Flavour::Normal, false, site::pc()))
+    answer(condition::wait(condition as usize, mutex as usize, Flavour::Normal, None, site::pc()))
 }
 
 unsafe extern "C" fn timedwait_at(condition: P, mutex: P, time: P) -> c_int {
@@ -167,7 +167,8 @@ unsafe extern "C" fn timedwait_at(condition: P, mutex: P, time: P) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::cnd_timedwait()(condition, mutex, time) };
     }
-    answer(condition::wait(condition as usize, mutex as usize, Flavour::Normal, true, site::pc()))
+    let until = time::until(time, true);
+    answer(condition::wait(condition as usize, mutex as usize, Flavour::Normal, until, site::pc()))
 }
 
 unsafe extern "C" fn signal_at(condition: P) -> c_int {

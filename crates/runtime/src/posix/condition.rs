@@ -11,7 +11,7 @@ use crate::control::{Control, active, with};
 use crate::fiber::Wants;
 use crate::posix::mutex::{self, Flavour};
 use crate::posix::objects;
-use crate::posix::real;
+use crate::posix::{real, time};
 use crate::{point, site};
 
 crate::entries! {
@@ -27,7 +27,8 @@ crate::entries! {
 type P = *mut c_void;
 
 /// Sleeps in a queue until woken, or until the time has passed; whether it was woken. The thread is in the queue already.
-pub fn sleep(object: u64, timed: bool, pc: u64, leave_queue: impl FnOnce(&mut Control, u8)) -> bool {
+pub fn sleep(object: u64, until: Option<u64>, pc: u64, leave_queue: impl FnOnce(&mut Control, u8)) -> bool {
+    let timed = until.is_some();
     let current = with(|control| control.current);
     let awaited = Access::new(objects::wake(current), 1, Kind::Await).waiting();
     let access = if timed { Access::new(object, 1, Kind::Update) } else { awaited };
@@ -39,6 +40,11 @@ pub fn sleep(object: u64, timed: bool, pc: u64, leave_queue: impl FnOnce(&mut Co
             control.trace.access(access);
             if !woken {
                 leave_queue(control, current as u8);
+                // Whoever looks at the clock now sees that the time has passed.
+                if until.is_some_and(|until| until > control.time) {
+                    control.time = until.unwrap_or(control.time);
+                    control.trace.access(Access::new(objects::clock(), 1, Kind::Update));
+                }
             }
         }
         if woken {
@@ -58,7 +64,7 @@ pub fn rouse(control: &mut Control, thread: u8) {
 }
 
 /// Waits for a signal.
-pub fn wait(condition: usize, mutex: usize, flavour: Flavour, timed: bool, pc: u64) -> c_int {
+pub fn wait(condition: usize, mutex: usize, flavour: Flavour, until: Option<u64>, pc: u64) -> c_int {
     let queue = objects::queue(condition);
     let access = Access::new(queue, 1, Kind::Update);
     point::arrive(access, Wants::Nothing, pc);
@@ -73,7 +79,7 @@ pub fn wait(condition: usize, mutex: usize, flavour: Flavour, timed: bool, pc: u
         point::finish(control, None, false, None);
         count
     });
-    let woken = sleep(queue, timed, pc, |control, thread| {
+    let woken = sleep(queue, until, pc, |control, thread| {
         let waiting = control.objects.conditions.entry(condition).or_default();
         waiting.retain(|&other| other != thread);
     });
@@ -133,7 +139,7 @@ unsafe extern "C" fn wait_at(condition: P, mutex: P) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::pthread_cond_wait()(condition, mutex) };
     }
-    wait(condition as usize, mutex as usize, Flavour::Normal, false, site::pc())
+    wait(condition as usize, mutex as usize, Flavour::Normal, None, site::pc())
 }
 
 unsafe extern "C" fn timedwait_at(condition: P, mutex: P, time: P) -> c_int {
@@ -141,7 +147,7 @@ unsafe extern "C" fn timedwait_at(condition: P, mutex: P, time: P) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::pthread_cond_timedwait()(condition, mutex, time) };
     }
-    wait(condition as usize, mutex as usize, Flavour::Normal, true, site::pc())
+    wait(condition as usize, mutex as usize, Flavour::Normal, time::until(time, true), site::pc())
 }
 
 unsafe extern "C" fn clockwait_at(condition: P, mutex: P, clock: c_int, time: P) -> c_int {
@@ -149,7 +155,7 @@ unsafe extern "C" fn clockwait_at(condition: P, mutex: P, clock: c_int, time: P)
         // SAFETY: the caller's request.
         return unsafe { real::pthread_cond_clockwait()(condition, mutex, clock, time) };
     }
-    wait(condition as usize, mutex as usize, Flavour::Normal, true, site::pc())
+    wait(condition as usize, mutex as usize, Flavour::Normal, time::until(time, true), site::pc())
 }
 
 unsafe extern "C" fn signal_at(condition: P) -> c_int {

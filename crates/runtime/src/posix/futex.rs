@@ -1,6 +1,6 @@
 //! `syscall`: futexes, which Rust's standard library and many lock-free libraries wait with, and a few others.
 
-use std::ffi::{c_int, c_long};
+use std::ffi::{c_int, c_long, c_void};
 
 use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Kind};
@@ -22,7 +22,7 @@ fn error(number: c_int) -> c_long {
 }
 
 /// Sleeps if the word is as expected.
-fn wait(word: usize, expected: u32, timed: bool, pc: u64) -> c_long {
+fn wait(word: usize, expected: u32, until: Option<u64>, pc: u64) -> c_long {
     let queue = objects::futex(word);
     let access = Access::new(word as u64, 4, Kind::Read);
     point::arrive(access, Wants::Nothing, pc);
@@ -42,7 +42,7 @@ fn wait(word: usize, expected: u32, timed: bool, pc: u64) -> c_long {
     if found != expected {
         return error(libc::EAGAIN);
     }
-    let woken = sleep(queue, timed, pc, |control, thread| {
+    let woken = sleep(queue, until, pc, |control, thread| {
         control.objects.futexes.entry(word).or_default().retain(|&other| other != thread);
     });
     if woken { 0 } else { error(libc::ETIMEDOUT) }
@@ -78,7 +78,8 @@ fn futex(arguments: [usize; 6], pc: u64) -> c_long {
     let [word, operation, value, fourth, other, expected] = arguments;
     let count = value as u32 as usize;
     match (operation & 0x7f) as c_int {
-        libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET => wait(word, value as u32, fourth != 0, pc),
+        libc::FUTEX_WAIT => wait(word, value as u32, time::until(fourth as *mut c_void, false), pc),
+        libc::FUTEX_WAIT_BITSET => wait(word, value as u32, time::until(fourth as *mut c_void, true), pc),
         libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => wake(word, count, None, pc),
         libc::FUTEX_REQUEUE => wake(word, count, Some((other, fourth)), pc),
         libc::FUTEX_CMP_REQUEUE => {

@@ -42,6 +42,12 @@ fn nanoseconds(time: *const libc::timespec) -> u64 {
     (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64)
 }
 
+/// When a wait with this limit is over, if it has one: a moment, or so long from now.
+pub fn until(time: *mut c_void, absolute: bool) -> Option<u64> {
+    let limit = (!time.is_null()).then(|| nanoseconds(time.cast()))?;
+    Some(if absolute { limit } else { with(|control| control.time).saturating_add(limit) })
+}
+
 /// Sleeps for a time that the caller gives.
 pub fn sleep_for(length: *const libc::timespec, pc: u64) {
     pass(nanoseconds(length), true, pc);

@@ -1,6 +1,7 @@
 //! Real programs, compiled by the system's compiler, under the runtime.
 
 mod build;
+mod confirm;
 mod corpus;
 mod errors;
 mod histories;
@@ -9,6 +10,7 @@ mod known;
 mod livelock;
 mod memory;
 mod objects;
+mod relaxed;
 mod replay;
 mod retries;
 mod rust;

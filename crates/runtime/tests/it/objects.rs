@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use selvedge_driver::{ObjectFinding, ObjectKind, ObjectReport, Program, Search, Settings, run};
 
 use crate::build::{build, scratch, settings};
+use crate::confirm::{confirm, serial_histories};
 
 /// The program of that name, in a directory of the test's own.
 fn program(name: &str, test: &str) -> (Program, PathBuf) {
@@ -16,9 +17,26 @@ fn program(name: &str, test: &str) -> (Program, PathBuf) {
 fn check_with(program: &(Program, PathBuf), object: &str, settings: Settings, options: &[&str]) -> ObjectReport {
     let mut settings = Settings { test: Some(object.into()), ..settings };
     settings.object.options = options.iter().map(|option| option.to_string()).collect();
-    let session = run(&program.0, &settings, &program.1).unwrap_or_else(|error| panic!("{object}: {error}"));
+    let report = run_once(program, object, &settings);
+    report.findings.iter().for_each(|found| confirmed(program, object, found));
+    report
+}
+
+fn run_once(program: &(Program, PathBuf), object: &str, settings: &Settings) -> ObjectReport {
+    let session = run(&program.0, settings, &program.1).unwrap_or_else(|error| panic!("{object}: {error}"));
     assert_eq!(session.report.error, None, "{object}");
     session.report.objects.into_iter().next().expect("the object")
+}
+
+/// What is found of an object is looked at again, by other means.
+fn confirmed(program: &(Program, PathBuf), object: &str, found: &ObjectFinding) {
+    confirm(found, || {
+        let file = program.1.join("confirmed.json");
+        let mut settings = Settings { test: Some(object.into()), ..found.finding.settings.clone() };
+        settings.object.options.push(format!("write-observations {}", file.display()));
+        run_once(program, object, &settings);
+        serial_histories(&std::fs::read_to_string(&file).expect("the observation file"), &found.matrix)
+    });
 }
 
 fn check(program: &(Program, PathBuf), object: &str, options: &[&str]) -> ObjectReport {
@@ -125,7 +143,8 @@ fn random_matrices_repeat_with_their_seed() {
     assert_eq!(matrices(&one), matrices(&other));
     assert_eq!(one.matrices, 12);
     assert!(one.matrices_failed > 3 && one.matrices_failed < 12, "{}", one.matrices_failed);
-    assert_eq!(one.findings.len(), 1, "one of each kind");
+    let smallest: Vec<&str> = one.findings.iter().map(|found| found.matrix.as_str()).collect();
+    assert!(smallest.contains(&"inc(), get() | inc()") || smallest.contains(&"inc() | inc(), get()"), "{smallest:?}");
 }
 
 #[test]
@@ -192,7 +211,63 @@ fn declared_nondeterminism() {
     passes(&check(&bag, "server", &["test request() | request()"]));
 }
 
-/// Correct objects built on locks: whatever matrices are drawn, nothing is found. `SELVEDGE_OBJECTS=1000` draws so many of each.
+/// What threads of an object do is part of its serial behaviour: all of it is gone through, or nothing is called a violation.
+#[test]
+fn objects_with_threads_of_their_own() {
+    let threads = program("threads.c", "objects_with");
+    let adder = check(&threads, "adder", &["test add(1), sum() | add(1)", "keep-going"]);
+    passes(&adder);
+    assert!(adder.records[0].serial_runs > adder.serial_histories, "the thread of the object goes at any time");
+    let lossy = check(&threads, "lossy", &["test add(1), sum() | add(1)"]);
+    assert_eq!(lossy.findings[0].kind, ObjectKind::NotLinearizable, "{:?}", lossy.limit);
+    for (object, matrix) in [("hasty", "test add(1), peek() | peek()"), ("words", "test differ() | differ()")] {
+        let report = check(&threads, object, &[matrix]);
+        assert_eq!(report.findings[0].kind, ObjectKind::Nondeterministic, "{object}");
+    }
+    let busy = check(&threads, "busy", &["test count() | count()"]);
+    assert!(busy.findings.is_empty() && !busy.complete);
+    assert!(busy.limit.as_ref().is_some_and(|why| why.contains("threads of its own")), "{:?}", busy.limit);
+}
+
+/// A loop that tries again after it has waited is not one that waits for ever, however the schedules are searched.
+#[test]
+fn loops_around_loops() {
+    let retry = program("retry.c", "loops");
+    for search in [Search::Dfs, Search::Bounded, Search::Dpor, Search::Portfolio] {
+        let matrix = "test fail() | fail(), fail()";
+        passes(&check_with(&retry, "once", Settings { preemptions: 3, ..settings(search) }, &[matrix]));
+    }
+}
+
+/// Who looks at which matrix changes nothing.
+#[test]
+fn the_report_does_not_depend_on_jobs() {
+    let paper = program("paper.c", "jobs");
+    let plans: [(&str, &[&str]); 4] = [
+        ("figure1_fixed", &["auto 2", "keep-going"]),
+        ("counter1", &["threads 3", "ops 2", "samples 40", "seed 3", "keep-going"]),
+        ("figure1", &["threads 3", "ops 3", "samples 30"]),
+        ("figure9_fixed", &["auto 2"]),
+    ];
+    for (object, options) in plans {
+        let with = |jobs: u32| {
+            // Help is called for at once.
+            let settings = Settings { jobs, slice: 0.01, preemptions: 1, ..settings(Search::Bounded) };
+            let mut report = check_with(&paper, object, settings, options);
+            report.cpu_seconds = 0.0;
+            report.records.iter_mut().for_each(|record| (record.seconds, record.serial_seconds) = (0.0, 0.0));
+            report
+        };
+        let alone = with(1);
+        assert!(alone.matrices > 10 || !alone.findings.is_empty(), "{object}");
+        for jobs in [2, 5] {
+            assert_eq!(with(jobs), alone, "{object} with {jobs} jobs");
+        }
+    }
+}
+
+/// Correct objects built on locks: whatever matrices are drawn, nothing is found. `SELVEDGE_OBJECTS=1200` draws
+/// so many of each, and 10,000 together.
 #[test]
 fn no_false_alarm_on_objects_with_locks() {
     let locks = program("locks.c", "no_false");
@@ -213,8 +288,8 @@ fn no_false_alarm_on_objects_with_locks() {
         "countdown",
         "readers",
     ] {
-        for (number, (threads, ops)) in [(2, 2), (2, 3), (3, 2)].into_iter().enumerate() {
-            let share = samples.div_ceil(3);
+        for (number, (threads, ops)) in [(2, 2), (2, 3), (3, 2), (2, 4)].into_iter().enumerate() {
+            let share = samples.div_ceil(4);
             let options = [
                 format!("threads {threads}"),
                 format!("ops {ops}"),
@@ -234,7 +309,7 @@ fn no_false_alarm_on_objects_with_locks() {
     assert!(stuck > 0, "some objects wait");
 }
 
-/// What phase 2 leaves out changes no history: the reduction sees as many as plain search, and bounds see no others.
+/// What phase 2 leaves out changes no history: the reduction sees as many as plain search; bounds see no others.
 #[test]
 fn strategies_see_the_same_histories() {
     let paper = program("paper.c", "strategies");
@@ -254,7 +329,9 @@ fn strategies_see_the_same_histories() {
         };
         let all = see(Search::Dfs);
         assert_eq!(see(Search::Dpor), all, "{object} {matrix}");
-        assert_eq!(see(Search::Bounded), all, "{object} {matrix}");
+        // Bounds leave out what is explained by whatever explains the rest.
+        let bounded = see(Search::Bounded);
+        assert!(bounded.0 > 0 && bounded.0 <= all.0 && bounded.1 <= all.1, "{object} {matrix}: {bounded:?} {all:?}");
     }
 }
 

@@ -1,10 +1,7 @@
-"use strict";
-// The page of a history: lanes on a canvas, the order beside it, and a list of everything for those who cannot see the canvas.
-// Only `textContent` ever receives what came from a file.
-(() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const $ = (id) => document.getElementById(id);
-  const LANE = 34, BAR = 22, HEAD = 26, SIDE = 92;
+// The lanes of a history on a canvas, with search and details. `orders.js` follows orders through them.
+const board = (() => {
+  const { data, $, el } = page;
+  const LANE = 34, BAR = 22, HEAD = 26, SIDE = 92, STRIP = 26;
   const ops = data.ops.map((op, i) => ({ i, lane: op[0], call: op[1], end: op[2], label: op[3], lines: op[4] }));
   const last = data.events;
   const blamed = new Set(data.violation.slice(0, 1)), near = new Set(data.violation.slice(1));
@@ -13,17 +10,17 @@
   for (const lane of lanes) lane.sort((a, b) => a.call - b.call);
   const until = (op) => (op.end === null ? last : op.end);
 
-  // The order that is shown: one of `data.orders`, and how far it has been followed.
-  let order = null, step = 0, points = [], position = new Map();
+  // The order that is shown, how far it has been followed, and what does not fit after it.
+  let order = null, step = 0, points = [], position = new Map(), stuck = new Set();
   let selected = null, found = [], at = -1;
   let left = 0, scale = 12, width = 800, ratio = 1;
 
-  const canvas = $("lanes"), pen = canvas.getContext("2d");
+  const canvas = $("lanes"), pen = canvas.getContext("2d"), strip = $("overview"), thin = strip.getContext("2d");
   const theme = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   let colours = {};
   const readTheme = () => {
     for (const name of ["ground", "ink", "faint", "line", "bar", "bar-edge", "bar-ink", "done", "done-edge", "bad", "bad-edge", "bad-ink",
-      "near", "near-edge", "focus", "point"]) colours[name] = theme("--" + name);
+      "near", "near-edge", "near-ink", "focus", "point", "panel"]) colours[name] = theme("--" + name);
   };
 
   const x = (event) => SIDE + (event - left) * scale;
@@ -39,7 +36,7 @@
   };
   const show = (from, to) => {
     const room = Math.max(6, to - from);
-    scale = Math.min(90, (width - SIDE) / (room * 1.15 + 1));
+    scale = Math.min(150, (width - SIDE) / (room * 1.15 + 1));
     left = from - room * 0.07 - 0.5;
     clampView(); draw();
   };
@@ -67,10 +64,24 @@
     return low;
   };
 
-  const paintBar = (op, y) => {
+  // The label stands on the bar, or beside it where there is room until the next one.
+  const paintLabel = (op, y, from, wide, room, kind) => {
+    const long = op.label.length * 7.6;
+    if (wide < long + 8 && room > long + 10) {
+      pen.fillStyle = colours.ink;
+      pen.fillText(op.label, from + wide + 5, y + BAR / 2 + 0.5);
+    } else if (wide > 22) {
+      pen.save();
+      pen.beginPath(); pen.rect(from + 3, y, wide - 6, BAR); pen.clip();
+      pen.fillStyle = kind === "bad" ? colours["bad-ink"] : kind === "near" ? colours["near-ink"] : colours["bar-ink"];
+      pen.fillText(op.label, from + 6, y + BAR / 2 + 0.5);
+      pen.restore();
+    }
+  };
+  const paintBar = (op, y, room) => {
     const from = Math.max(x(op.call), SIDE - 4), to = Math.min(x(until(op)), width + 4), wide = Math.max(to - from, 1.5);
     const placed = order && position.has(op.i) && position.get(op.i) < step;
-    const kind = blamed.has(op.i) ? "bad" : near.has(op.i) ? "near" : placed ? "done" : "bar";
+    const kind = blamed.has(op.i) ? "bad" : near.has(op.i) || stuck.has(op.i) ? "near" : placed ? "done" : "bar";
     pen.fillStyle = colours[kind];
     pen.strokeStyle = colours[kind + "-edge"];
     pen.lineWidth = op === selected ? 3 : 1;
@@ -80,12 +91,11 @@
     pen.fill();
     if (wide > 3) pen.stroke();
     pen.setLineDash([]);
-    if (wide > 22) {
-      pen.save();
-      pen.beginPath(); pen.rect(from + 3, y, wide - 6, BAR); pen.clip();
-      pen.fillStyle = kind === "bad" ? colours["bad-ink"] : colours["bar-ink"];
-      pen.fillText(op.label, from + 6, y + BAR / 2 + 0.5);
-      pen.restore();
+    paintLabel(op, y, from, wide, room, kind);
+    // What shows the violation is seen from afar, too.
+    if (wide < 12 && (kind === "bad" || kind === "near")) {
+      pen.fillStyle = colours[kind + "-edge"];
+      pen.beginPath(); pen.moveTo(from - 5, y - 6); pen.lineTo(from + wide + 5, y - 6); pen.lineTo(from + wide / 2, y + 1); pen.fill();
     }
     if (at >= 0 && found[at] === op) {
       pen.strokeStyle = colours.focus; pen.lineWidth = 2; pen.strokeRect(from - 2, y - 2, wide + 4, BAR + 4);
@@ -98,23 +108,29 @@
     for (let i = firstVisible(lane, left - 1); i < lane.length && lane[i].call <= right; i++) {
       const op = lane[i], end = x(until(op));
       // What would cover less than half a pixel beside its neighbour is not worth a call to the canvas.
-      if (end - drawn < 0.5 && !blamed.has(op.i) && !near.has(op.i)) continue;
-      paintBar(op, y);
+      if (end - drawn < 0.5 && !blamed.has(op.i) && !near.has(op.i) && !stuck.has(op.i)) continue;
+      const next = i + 1 < lane.length ? x(lane[i + 1].call) : width;
+      paintBar(op, y, Math.min(next, width) - end);
       drawn = end;
     }
   };
 
+  const firstPoint = () => {
+    let low = 0, high = step;
+    while (low < high) { const middle = (low + high) >> 1; if (x(points[middle]) < SIDE - 60) low = middle + 1; else high = middle; }
+    return Math.max(0, low - 1);
+  };
   const paintPoints = () => {
     if (!order) return;
     pen.strokeStyle = colours.point; pen.fillStyle = colours.point; pen.lineWidth = 1.2;
     pen.beginPath();
     let pendown = false;
     const visible = [];
-    for (let i = 0; i < step; i++) {
+    for (let i = firstPoint(); i < step; i++) {
       const px = x(points[i]);
-      if (px < SIDE - 60) continue;
       if (px > width + 60) break;
-      const py = HEAD + ops[order.ops[i]].lane * LANE + LANE / 2;
+      if (order.ops[i] >= ops.length) continue;
+      const py = HEAD + ops[order.ops[i]].lane * LANE + (LANE - BAR) / 2;
       if (pendown) pen.lineTo(px, py); else pen.moveTo(px, py);
       pendown = true;
       visible.push([px, py, i + 1]);
@@ -142,7 +158,22 @@
     pen.fillStyle = colours.faint;
     data.lanes.forEach((name, i) => pen.fillText(clip(name), 10, HEAD + i * LANE + LANE / 2));
     axis();
-    document.documentElement.dataset.ready = "yes";
+    paintStrip();
+  };
+  // The whole history in a strip: what shows the violation, what was found, and which part is in view.
+  const paintStrip = () => {
+    const room = width - SIDE - 8, to = (event) => SIDE + (event / last) * room;
+    thin.setTransform(ratio, 0, 0, ratio, 0, 0);
+    thin.fillStyle = colours.panel; thin.fillRect(0, 0, width, STRIP);
+    thin.fillStyle = colours.line; thin.fillRect(SIDE, STRIP / 2 - 1, room, 2);
+    const from = Math.max(0, left), until = Math.min(last, left + (width - SIDE) / scale);
+    thin.globalAlpha = 0.25; thin.fillStyle = colours.focus; thin.fillRect(to(from), 3, Math.max(4, to(until) - to(from)), STRIP - 6); thin.globalAlpha = 1;
+    thin.strokeStyle = colours.focus; thin.strokeRect(to(from), 3, Math.max(4, to(until) - to(from)), STRIP - 6);
+    const tick = (event, colour) => { thin.fillStyle = colour; thin.fillRect(to(event) - 1, 5, 2.5, STRIP - 10); };
+    for (const op of found.slice(0, 2000)) tick(op.call, colours.focus);
+    for (const i of near) tick(ops[i].call, colours["near-edge"]);
+    for (const i of blamed) tick(ops[i].call, colours["bad-edge"]);
+    thin.fillStyle = colours.faint; thin.font = "12px system-ui, sans-serif"; thin.textBaseline = "middle"; thin.fillText("all", 10, STRIP / 2);
   };
   const clip = (name) => (name.length > 10 ? name.slice(0, 9) + "…" : name);
   const axis = () => {
@@ -156,9 +187,13 @@
   };
 
   const resize = () => {
+    const before = width;
     width = canvas.parentElement.clientWidth; ratio = window.devicePixelRatio || 1;
+    // The same events stay in view.
+    scale *= Math.max(40, width - SIDE) / Math.max(40, before - SIDE);
     const high = HEAD + lanes.length * LANE + 8;
     canvas.width = width * ratio; canvas.height = high * ratio; canvas.style.height = high + "px";
+    strip.width = width * ratio; strip.height = STRIP * ratio; strip.style.height = STRIP + "px";
     clampView(); draw();
   };
 
@@ -166,19 +201,12 @@
   const select = (op, move) => {
     selected = op;
     const box = $("details");
-    box.replaceChildren();
-    if (!op) { box.textContent = "Click an operation, or use the arrow keys."; draw(); return; }
-    const list = document.createElement("dl");
-    const row = (name, value) => {
-      const dt = document.createElement("dt"), dd = document.createElement("dd");
-      dt.textContent = name; dd.textContent = value; list.append(dt, dd);
-    };
-    row("operation", op.label); row("thread", data.lanes[op.lane]); row("in the file", op.lines);
-    row("called at", "event " + op.call);
-    row("returned at", op.end === null ? "never" : "event " + op.end);
-    if (order && position.has(op.i)) row("in the order", "number " + (position.get(op.i) + 1));
-    if (data.notes[op.i]) row("here", data.notes[op.i]);
-    box.append(list);
+    if (!op) { box.replaceChildren(el("p", { class: "faint" }, "Click an operation, or use the arrow keys.")); draw(); return; }
+    const rows = [["operation", op.label], ["thread", data.lanes[op.lane]], ["in the file", op.lines], ["called at", "event " + op.call],
+      ["returned at", op.end === null ? "never" : "event " + op.end]];
+    if (order && position.has(op.i)) rows.push(["in the order", "number " + (position.get(op.i) + 1)]);
+    if (data.notes[op.i]) rows.push(["here", data.notes[op.i]]);
+    box.replaceChildren(el("dl", {}, ...rows.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))));
     if (move) {
       const from = left, to = left + (width - SIDE) / scale;
       if (op.call < from || op.call > to) { left = op.call - (to - from) / 3; clampView(); }
@@ -197,51 +225,21 @@
     return null;
   };
 
-  // The order, step by step.
-  const choose = (number) => {
-    order = data.orders[number] || null;
-    position = new Map(); points = [];
-    $("order").replaceChildren();
-    if (!order) { $("walk").hidden = true; $("orderbox").hidden = true; return; }
-    let before = 0;
-    order.ops.forEach((i, n) => {
-      position.set(i, n);
-      // As early as its call and the operations before it allow.
-      before = Math.max(before, ops[i].call + 0.15) + (before >= ops[i].call + 0.15 ? 0.04 : 0);
-      points.push(before);
-    });
-    $("walk").hidden = false; $("orderbox").hidden = false;
-    $("ordername").textContent = order.name;
-    $("slider").max = order.ops.length;
-    walk(order.start === undefined ? order.ops.length : order.start);
-  };
-  const ROWS = 60;
-  const walk = (to, move) => {
-    if (!order) return;
-    step = Math.max(0, Math.min(order.ops.length, to));
-    $("slider").value = step;
-    $("stepname").textContent = step + " of " + order.ops.length;
-    $("holds").textContent = (step === 0 ? order.initial : order.states[step - 1]) || "";
-    $("next").textContent = step === order.ops.length && order.after ? order.after : "";
-    const list = $("order"), first = Math.max(0, Math.min(step - ROWS / 2, order.ops.length - ROWS));
-    list.replaceChildren();
-    for (let n = first; n < Math.min(order.ops.length, first + ROWS); n++) {
-      const item = document.createElement("li"), button = document.createElement("button");
-      const number = document.createElement("span"), label = document.createElement("span");
-      number.className = "n"; number.textContent = n + 1;
-      label.className = "mono"; label.textContent = ops[order.ops[n]].label;
-      button.append(number, label);
-      if (order.moved && order.moved[n]) {
-        const moved = document.createElement("span");
-        moved.className = "moved"; moved.textContent = order.moved[n] > 0 ? "late by " + order.moved[n] : "early by " + -order.moved[n];
-        button.append(moved);
+  // Shows an order, or none, as far as it has been followed.
+  const follow = (next, to, blocked) => {
+    if (next !== order) {
+      order = next;
+      position = new Map(); points = [];
+      let before = 0;
+      for (const [n, i] of (order ? order.ops : []).entries()) {
+        position.set(i, n);
+        // As early as its call and the operations before it allow.
+        const call = (i < ops.length ? ops[i].call : last) + 0.15;
+        before = Math.max(before, call) + (before >= call ? 0.04 : 0);
+        points.push(before);
       }
-      if (n === step - 1) button.setAttribute("aria-current", "step");
-      button.addEventListener("click", () => { walk(n + 1, true); select(ops[order.ops[n]], true); });
-      item.append(button); list.append(item);
-      if (n === step - 1) list.scrollTop = Math.max(0, item.offsetTop - list.offsetTop - 120);
     }
-    if (move && step > 0) select(ops[order.ops[step - 1]], true);
+    step = to; stuck = new Set(blocked);
     draw();
   };
 
@@ -262,11 +260,11 @@
 
   // The list of everything, in pages.
   const PAGE = 200;
-  let page = 0;
+  let sheet = 0;
   const listAll = () => {
     const body = $("rows");
     body.replaceChildren();
-    for (const op of ops.slice(page * PAGE, (page + 1) * PAGE)) {
+    for (const op of ops.slice(sheet * PAGE, (sheet + 1) * PAGE)) {
       const row = document.createElement("tr");
       if (blamed.has(op.i) || near.has(op.i)) row.className = "bad";
       const button = document.createElement("button");
@@ -280,27 +278,16 @@
       body.append(row);
     }
     const pages = Math.max(1, Math.ceil(ops.length / PAGE));
-    $("pagename").textContent = "page " + (page + 1) + " of " + pages;
-    $("back").disabled = page === 0; $("forth").disabled = page + 1 >= pages;
+    $("pagename").textContent = "page " + (sheet + 1) + " of " + pages;
+    $("back").disabled = sheet === 0; $("forth").disabled = sheet + 1 >= pages;
   };
 
   const on = (id, action) => $(id).addEventListener("click", action);
   on("in", () => zoom(1.5)); on("out", () => zoom(1 / 1.5)); on("fit", fit); on("violation", showViolation);
-  on("first", () => walk(0, true)); on("prev", () => walk(step - 1, true)); on("forward", () => walk(step + 1, true));
-  on("end", () => walk(order ? order.ops.length : 0, true));
   on("fprev", () => nextFound(-1)); on("fnext", () => nextFound(1));
-  on("back", () => { page--; listAll(); }); on("forth", () => { page++; listAll(); });
-  $("slider").addEventListener("input", (event) => walk(+event.target.value));
+  on("back", () => { sheet--; listAll(); }); on("forth", () => { sheet++; listAll(); });
   $("search").addEventListener("input", (event) => search(event.target.value));
   $("search").addEventListener("keydown", (event) => { if (event.key === "Enter") nextFound(event.shiftKey ? -1 : 1); });
-  if (data.orders.length > 1) {
-    for (const [n, one] of data.orders.entries()) {
-      const option = document.createElement("option");
-      option.value = n; option.textContent = one.name; $("orders").append(option);
-    }
-    $("orders").addEventListener("change", (event) => choose(+event.target.value));
-  } else { $("orders").hidden = true; }
-
   let drag = null;
   canvas.addEventListener("pointerdown", (event) => {
     drag = { x: event.offsetX, left, moved: false };
@@ -334,22 +321,26 @@
       if (next) { select(next, true); return; }
     }
   };
-  const keys = {
+  page.keys({
     ArrowRight: () => beside(1), ArrowLeft: () => beside(-1), ArrowUp: () => across(-1), ArrowDown: () => across(1),
-    "+": () => zoom(1.5), "=": () => zoom(1.5), "-": () => zoom(1 / 1.5), f: fit, v: showViolation,
-    n: () => walk(step + 1, true), p: () => walk(step - 1, true), "/": () => $("search").focus(),
-  };
-  document.addEventListener("keydown", (event) => {
-    if (event.target.matches("input, select, button, summary") && event.target !== canvas || event.ctrlKey || event.metaKey) return;
-    const action = keys[event.key];
-    if (action) { event.preventDefault(); action(); }
+    "+": () => zoom(1.5), "=": () => zoom(1.5), "-": () => zoom(1 / 1.5), f: fit, v: showViolation, "/": () => $("search").focus(),
   });
-  window.addEventListener("resize", resize);
+  const pan = (event) => { left = ((event.offsetX - SIDE) / (width - SIDE - 8)) * last - (width - SIDE) / scale / 2; clampView(); draw(); };
+  strip.addEventListener("pointerdown", (event) => { strip.setPointerCapture(event.pointerId); pan(event); });
+  strip.addEventListener("pointermove", (event) => { if (event.buttons) pan(event); });
+  new ResizeObserver(() => { if (canvas.parentElement.clientWidth !== width) resize(); }).observe(canvas.parentElement);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { readTheme(); draw(); });
 
+  // What stands beside the lanes decides how wide they are.
+  $("orderbox").hidden = !data.orders.length;
   readTheme(); resize(); listAll();
   $("violation").disabled = !data.violation.length;
-  choose(0);
+  $("badkey").hidden = !data.violation.length;
+  $("placedkey").hidden = !data.orders.length;
+  $("nearkey").hidden = data.violation.length < 2 && !data.orders.some((one) => one.stuck);
+  $("openkey").hidden = !ops.some((op) => op.end === null);
   showViolation();
   select(data.violation.length ? ops[data.violation[0]] : null);
+  const label = (i) => (i < ops.length ? ops[i].label : data.later[i - ops.length] + " (would follow)");
+  return { ops, label, select, follow, paint };
 })();

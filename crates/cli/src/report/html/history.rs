@@ -1,29 +1,52 @@
-//! The page of a recorded history: lanes of operations, the order that explains them or how far one goes, and the
+//! The page of a recorded history: lanes of operations, the orders that explain them or how far they go, and the
 //! operations that show a violation.
+//!
+//! Invariant: an order is one that the object accepts, as far as it goes; what is said to come after it is what does not fit there.
+
+use std::collections::BTreeMap;
 
 use selvedge_history::evidence::{Failure, Violation};
 use selvedge_history::{OpId, Verdict};
 use serde::Serialize;
 
 use super::super::operation::Reading;
-use super::super::{Decided, replay, sentence};
+use super::super::{Decided, json, limit_text, replay, sentence};
+use super::counting::Counting;
+use super::partial::{self, Partial};
 use super::{Badge, Page};
+use crate::quantity::counted;
+
+/// Of an order that goes no further only the end is asked about: so many states are told, of the first and of the others.
+const STATES_TOLD: [usize; 2] = [2_000, 300];
+/// Histories of so many operations are searched from the beginning; of longer ones only the last so many places of the order are tried.
+const SEARCHED_WHOLE: usize = 300;
+const SEARCHED_END: usize = 40;
+/// How many operations that may come next are told.
+const STUCK_MAX: usize = 40;
 
 /// An order to follow step by step.
-#[derive(Serialize)]
-struct Order {
-    name: String,
-    ops: Vec<u32>,
+#[derive(Default, Serialize)]
+pub struct Order {
+    pub name: String,
+    /// Operations by number; those that are not in the history have the numbers after.
+    pub ops: Vec<u32>,
     /// What the object holds before the first step.
-    initial: String,
-    /// What it holds after each step, where that can be said.
-    states: Vec<String>,
+    pub initial: String,
+    /// What it holds after each step, where that can be said, from the step `skipped` on.
+    pub states: Vec<String>,
+    pub skipped: usize,
     /// Why it goes no further.
     #[serde(skip_serializing_if = "Option::is_none")]
-    after: Option<String>,
-    /// Where the page begins to follow it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    start: Option<usize>,
+    pub after: Option<String>,
+    /// What may come next, and why it does not fit.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stuck: Vec<(u32, String)>,
+    /// The legal run: at each place, the place in the order of what stands there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub run: Vec<u32>,
+    /// For each place in the order, how many places of its class the operation is late.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub moved: Vec<i64>,
 }
 
 /// An operation: lane, call, return, label, lines.
@@ -33,21 +56,62 @@ type Bar = (u32, u32, Option<u32>, String, String);
 struct Data {
     lanes: Vec<String>,
     ops: Vec<Bar>,
+    /// Operations that would follow the history.
+    later: Vec<String>,
     /// One past the last event.
     events: u32,
     /// The operations that show the violation, the one to blame first.
     violation: Vec<u32>,
     /// A word about single operations.
-    notes: std::collections::BTreeMap<u32, String>,
+    notes: BTreeMap<u32, String>,
     orders: Vec<Order>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counting: Option<Counting>,
+}
+
+/// A history with what is to be shown of it.
+pub struct Shown<'a> {
+    pub reading: Reading<'a>,
+    pub file: &'a str,
+    pub badge: Badge,
+    pub reasons: Vec<String>,
+    /// The operations that show the violation, the one to blame first.
+    pub violation: Vec<OpId>,
+    pub orders: Vec<Order>,
+    /// Operations that would follow the history.
+    pub later: Vec<String>,
+    pub counting: Option<Counting>,
+    /// The same report for a terminal.
+    pub text: &'a str,
+}
+
+impl Shown<'_> {
+    /// The page.
+    pub fn render(self) -> String {
+        let (lanes, ops) = bars(self.reading);
+        let events = ops.iter().map(|op| op.2.unwrap_or(op.1) + 1).max().unwrap_or(1);
+        let blamed = |i| if i == 0 { "to blame" } else { "shows the violation" };
+        let notes = self.violation.iter().enumerate().map(|(i, op)| (op.0, blamed(i).to_owned())).collect();
+        let violation = self.violation.iter().map(|op| op.0).collect();
+        let (later, orders, counting) = (self.later, self.orders, self.counting);
+        let data = Data { lanes, ops, later, events, violation, notes, orders, counting };
+        Page {
+            badge: self.badge,
+            title: self.file,
+            reasons: &self.reasons,
+            view: include_str!("history.html"),
+            script: concat!(include_str!("history.js"), include_str!("orders.js")),
+            data: &json::write(&data),
+            text: self.text,
+        }
+        .render()
+    }
 }
 
 impl Decided<'_> {
     /// The page.
     pub fn html(&self) -> String {
         let reading = self.reading();
-        let (lanes, ops) = bars(reading);
-        let events = ops.iter().map(|op| op.2.unwrap_or(op.1) + 1).max().unwrap_or(1);
         let (badge, mut reasons, violation, orders) = match &self.answer.verdict {
             Verdict::Pass(parts) => {
                 let orders = parts.iter().map(|part| {
@@ -55,7 +119,7 @@ impl Decided<'_> {
                         name if name.is_empty() => "An order that explains it".to_owned(),
                         name => format!("An order that explains {name}"),
                     };
-                    self.order(name, &part.order, None)
+                    self.order(name, &part.order)
                 });
                 let reason =
                     format!("Linearizable{}: there is an order of the operations that explains it.", self.as_object());
@@ -63,11 +127,11 @@ impl Decided<'_> {
             }
             Verdict::Fail(failure) => {
                 let reasons =
-                    vec![format!("Not linearizable{}.", self.as_object()), sentence::reason(reading, failure)];
-                (Badge::Fail, reasons, violation(failure), self.longest(failure))
+                    vec![format!("Not linearizable{}: {}", self.as_object(), sentence::reason(reading, failure))];
+                (Badge::Fail, reasons, failure.violation.operations(), self.longest(failure))
             }
             Verdict::Unknown(limit) => {
-                let reason = format!("No answer: {}. {}", super::super::limit_text(*limit, self.limits), self.known());
+                let reason = format!("No answer: {}. {}", limit_text(*limit, self.limits), self.known());
                 (Badge::Unknown, vec![reason], Vec::new(), Vec::new())
             }
         };
@@ -75,48 +139,89 @@ impl Decided<'_> {
             reasons.extend(sentence::hint(reading, failure, self.initial));
         }
         reasons.push(format!("{}.", self.numbers()));
-        let data = Data { lanes, ops, events, violation, notes: notes(&self.answer.verdict), orders };
-        Page {
-            badge,
-            title: self.file,
-            reasons: &reasons,
-            view: include_str!("history.html"),
-            script: include_str!("history.js"),
-            data: &super::super::json::write(&data),
-            text: &self.full(),
-        }
-        .render()
+        let text = &self.full();
+        let (file, later, counting) = (self.file, Vec::new(), None);
+        Shown { reading, file, badge, reasons, violation, orders, later, counting, text }.render()
     }
 
-    fn order(&self, name: String, ops: &[OpId], after: Option<String>) -> Order {
+    fn order(&self, name: String, ops: &[OpId]) -> Order {
         let (initial, states) = replay::states(self.reading(), self.initial, ops).unwrap_or_default();
-        let start = after.is_none().then_some(0);
-        Order { name, ops: ops.iter().map(|op| op.0).collect(), initial, states, after, start }
+        Order { name, ops: ops.iter().map(|op| op.0).collect(), initial, states, ..Order::default() }
     }
 
-    /// The longest order that was found, with why the next operation does not fit after it.
+    /// The longest orders that were found, with why nothing fits after them.
     fn longest(&self, failure: &Failure) -> Vec<Order> {
-        let Violation::Unplaced { operation, partial, .. } = &failure.violation else { return Vec::new() };
-        let reading = self.reading();
-        let why =
-            replay::replay(reading, self.initial, partial, *operation).map(|after| after.describe(reading, *operation));
-        let why = format!("{} does not fit here.{}", reading.label(*operation), why.unwrap_or_default());
-        vec![self.order("The longest order found".to_owned(), partial, Some(why))]
+        let ops = self.part(failure);
+        // A long history is searched only where it goes wrong.
+        let beginning = match &failure.violation {
+            _ if ops.len() <= SEARCHED_WHOLE => Vec::new(),
+            Violation::Unplaced { partial, .. } => partial.clone(),
+            violation if self.answer.parts == 1 => {
+                let ends = violation.operations().into_iter().map(|op| self.log.history.operation(op).end());
+                let wrong = ends.max().map_or(usize::MAX, |last| (last as usize).saturating_add(1));
+                partial::explained(self.reading(), self.initial, wrong).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        };
+        let beginning = &beginning[..beginning.len().saturating_sub(SEARCHED_END)];
+        let mut partials = partial::longest(self.reading(), self.initial, &ops, beginning);
+        let mut orders = Vec::new();
+        if let Violation::Unplaced { operation, partial, .. } = &failure.violation
+            && partials.first().is_none_or(|first| first.order.len() < partial.len())
+        {
+            orders.push(self.ends(self.order("The longest order found".to_owned(), partial), 0, |reading| {
+                let why = replay::replay(reading, self.initial, partial, *operation);
+                let why = why.map(|after| after.describe(reading, *operation)).unwrap_or_default();
+                format!("{} does not fit here.{why}", reading.label(*operation))
+            }));
+            partials.truncate(2);
+        }
+        for partial in partials {
+            let name = match orders.len() {
+                0 => "The longest order found".to_owned(),
+                number => format!("Another order, number {}", number + 1),
+            };
+            let order = self.ends(self.order(name, &partial.order), orders.len(), |_| self.dead_end(&partial));
+            let stuck = partial.stuck.iter().take(STUCK_MAX).map(|(op, why)| (op.0, why.clone())).collect();
+            orders.push(Order { stuck, ..order });
+        }
+        orders
     }
-}
 
-fn violation(failure: &Failure) -> Vec<u32> {
-    failure.violation.operations().iter().map(|op| op.0).collect()
-}
+    /// The order with why it ends, and without the states that nobody asks about.
+    fn ends(&self, order: Order, number: usize, why: impl FnOnce(Reading<'_>) -> String) -> Order {
+        let skipped = order.states.len().saturating_sub(STATES_TOLD[number.min(1)]);
+        let states = order.states[skipped..].to_vec();
+        Order { states, skipped, after: Some(why(self.reading())), ..order }
+    }
 
-fn notes<W>(verdict: &Verdict<W, Failure>) -> std::collections::BTreeMap<u32, String> {
-    let mut notes = std::collections::BTreeMap::new();
-    if let Verdict::Fail(failure) = verdict {
-        for (i, op) in failure.violation.operations().iter().enumerate() {
-            notes.insert(op.0, if i == 0 { "to blame" } else { "shows the violation" }.to_owned());
+    /// Why nothing can come next, in a sentence.
+    fn dead_end(&self, partial: &Partial) -> String {
+        let kind = self.answer.kind.name();
+        let holds = partial.holds.as_ref().map_or(String::new(), |holds| format!(", when the {kind} holds {holds}"));
+        match &partial.stuck[..] {
+            [] => format!("Nothing is left that could come next{holds}."),
+            [(op, why)] => {
+                let (label, lines) = (self.reading().label(*op), self.reading().lines(*op));
+                format!("Only {label} ({lines}) may come next{holds}: {why}.")
+            }
+            several => format!(
+                "One of {} must come next{holds}, since the others were called after one of these had returned; none fits:",
+                counted(several.len() as u64, "operation")
+            ),
         }
     }
-    notes
+
+    /// The operations of the object that the failure is about.
+    fn part(&self, failure: &Failure) -> Vec<OpId> {
+        let (history, kind) = (&self.log.history, self.answer.kind);
+        let key = |op: OpId| {
+            let call = &history.operation(op).input;
+            (call.object, kind.part_key(call))
+        };
+        let Some(here) = failure.violation.operations().first().map(|&op| key(op)) else { return Vec::new() };
+        (0..history.len() as u32).map(OpId).filter(|&op| key(op) == here).collect()
+    }
 }
 
 /// Every operation as a bar. A thread has one lane, and more only where it went on after a crash.

@@ -4,14 +4,26 @@
 //! which every `<` is escaped, and scripts hand it to the page as text only; what the markup itself needs goes
 //! through [`escape`].
 
+pub mod counting;
+pub mod finding;
 mod history;
+mod model;
+pub mod monitor;
+mod partial;
+mod quasi;
+mod source;
 
 use std::fmt::Write;
 
+use serde::Serialize;
+
 use super::text::strip;
+use crate::exit::Exit;
+use crate::program::hash;
 
 /// The verdict at the head of a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Badge {
     /// It holds.
     Pass,
@@ -22,6 +34,15 @@ pub enum Badge {
 }
 
 impl Badge {
+    /// The badge of an answer. What is wrong with the input is no answer.
+    pub fn of(exit: Exit) -> Self {
+        match exit {
+            Exit::Pass => Badge::Pass,
+            Exit::Violation => Badge::Fail,
+            Exit::Unknown | Exit::Input | Exit::Bug => Badge::Unknown,
+        }
+    }
+
     fn class(self) -> &'static str {
         match self {
             Badge::Pass => "pass",
@@ -57,22 +78,25 @@ impl Page<'_> {
         for reason in self.reasons {
             let _ = writeln!(reasons, "<p class=\"reason\">{}</p>", escape(reason));
         }
+        let (text, data) = (escape(&strip(self.text)), embed(self.data));
+        // What is in the page decides the nonce, so that nothing in the page can know it.
+        let nonce = format!("{:016x}", hash(format!("{title}{reasons}{text}{data}").as_bytes()));
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-             script-src 'unsafe-inline'; img-src data:\">\n\
+             script-src 'nonce-{nonce}'\">\n\
              <title>{badge}: {title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<header>\n\
-             <h1><span class=\"verdict {class}\">{badge}</span>{title}</h1>\n{reasons}</header>\n{view}\
+             <h1><span class=\"verdict {class}\">{badge}</span>{title}</h1>\n{reasons}</header>\n\
+             <noscript><p class=\"reason\">This page needs JavaScript; without it, read the report as text below.</p></noscript>\n{view}\
              <details><summary>The report as text</summary>\n<pre>{text}</pre>\n</details>\n</main>\n\
              <footer>selvedge {version}</footer>\n\
-             <script type=\"application/json\" id=\"data\">{data}</script>\n<script>\n{script}</script>\n</body>\n</html>\n",
+             <script type=\"application/json\" id=\"data\">{data}</script>\n<script nonce=\"{nonce}\">\n{shared}{script}</script>\n</body>\n</html>\n",
             badge = class.to_uppercase(),
             style = include_str!("page.css"),
             view = self.view,
-            text = escape(&strip(self.text)),
             version = env!("CARGO_PKG_VERSION"),
-            data = embed(self.data),
+            shared = include_str!("page.js"),
             script = self.script,
         )
     }

@@ -97,15 +97,18 @@ struct Rules {
     named: Vec<(String, bool, usize)>,
 }
 
+/// The largest factor that anybody writes.
+const FACTOR_MAX: u32 = 1000;
+
 const SAMPLES: [Value; 4] = [Value::Nil, Value::Int(0), Value::Int(5), Value::Bool(true)];
 
 impl Rules {
     fn new(certificate: &QuasiCertificate, kind: Kind) -> Result<Self, Refusal> {
-        let unknown = |what: &str| Refusal::Relaxation(what.to_owned());
+        let wrong = |found: &str, reason| Refusal::Relaxation { found: found.to_owned(), reason };
         let one_of = |text: &str, usual: &str, other: &str| match text {
             text if text == usual => Ok(false),
             text if text == other => Ok(true),
-            text => Err(unknown(text)),
+            text => Err(wrong(text, "no such reading is known")),
         };
         let known = matches!(
             kind,
@@ -119,7 +122,7 @@ impl Rules {
                 | Kind::Register
         );
         if !known {
-            return Err(unknown(kind.name()));
+            return Err(wrong(kind.name(), "this object has no factors"));
         }
         let mut rules = Rules {
             kind,
@@ -130,13 +133,25 @@ impl Rules {
             named: Vec::new(),
         };
         for class in certificate.quasi.split(',') {
-            let (names, factor) = class.split_once('=').ok_or_else(|| unknown(class))?;
-            let factor: u32 = factor.trim().parse().map_err(|_| unknown(class))?;
+            let (names, factor) =
+                class.split_once('=').ok_or_else(|| wrong(class, "a class needs a factor, such as deq=2"))?;
+            let factor: u32 = factor
+                .trim()
+                .parse()
+                .ok()
+                .filter(|&factor| factor <= FACTOR_MAX)
+                .ok_or_else(|| wrong(class, "a factor should be a number from 0 to 1000"))?;
             for name in names.split('+') {
                 let (method, empty) = match name.trim().strip_suffix(":empty") {
                     Some(method) => (method, true),
                     None => (name.trim(), false),
                 };
+                if method != "*" && !rules.is_method(method) {
+                    return Err(wrong(class, "the object has no such method"));
+                }
+                if rules.named.iter().any(|(other, also, _)| *also == empty && rules.is_shared(other, method)) {
+                    return Err(wrong(class, "the method is in another class too"));
+                }
                 rules.named.push((method.to_owned(), empty, rules.factors.len()));
             }
             rules.factors.push(factor);
@@ -155,12 +170,23 @@ impl Rules {
         if found_nothing { find(true).unwrap_or(own) } else { own }
     }
 
+    fn reads(&self, method: &str, sample: &Value) -> Option<Action> {
+        read::action(self.kind, method, &Value::Nil, sample).ok()
+    }
+
+    fn is_method(&self, name: &str) -> bool {
+        SAMPLES.iter().any(|sample| self.reads(name, sample).is_some())
+    }
+
     /// Two names are of one method when they do the same with every argument.
     fn is_same_method(&self, one: &str, other: &str) -> bool {
-        let reads = |method: &str, sample: &Value| read::action(self.kind, method, &Value::Nil, sample).ok();
-        let both = |sample: &Value| (reads(one, sample), reads(other, sample));
-        SAMPLES.iter().map(both).all(|(one, other)| one == other)
-            && SAMPLES.iter().any(|sample| reads(one, sample).is_some())
+        let is_same = |sample: &Value| self.reads(one, sample) == self.reads(other, sample);
+        SAMPLES.iter().all(is_same) && self.is_method(one)
+    }
+
+    /// Whether some operation would have both names.
+    fn is_shared(&self, one: &str, other: &str) -> bool {
+        one == "*" || other == "*" || self.is_same_method(one, other)
     }
 }
 

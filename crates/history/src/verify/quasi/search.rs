@@ -1,8 +1,9 @@
 //! A plain search for two orders, for the claims that there are none.
 //!
 //! It walks along the events and lets open operations take effect just before a return. What one order has and the other has
-//! not is kept with the place at which it stands there, counted in its class; an entry whose counterpart can no longer come
-//! in time ends the branch. Every configuration is followed once. Exponential in the worst case; the budget ends it.
+//! not is kept with how far back it stands there, counted in its class; an entry whose counterpart can no longer come in time ends the branch, and
+//! the run does nothing that the linearization could not bring in time any more. Every configuration is followed once, and
+//! there are finitely many. Exponential in the worst case; the budget ends it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -35,11 +36,9 @@ struct Move<'a> {
 /// What the two orders have of one class.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 struct Line {
-    /// How many operations each has.
-    length: u32,
-    /// In the run only, in its order, with the place there.
+    /// In the run only, in its order. Distance: with how many operations of the class came after it.
     run: Vec<(Act, u32)>,
-    /// In the linearization only, in its order. Distance: the place there. Strict: how many more may be run before it.
+    /// In the linearization only, in its order. Distance: the same. Strict: how many more may be run before it.
     lin: Vec<(Act, u32)>,
     /// Strict: those of `lin` before which something must be run.
     waits: Vec<bool>,
@@ -51,8 +50,8 @@ struct Line {
 struct Configuration {
     at: usize,
     object: Object,
-    /// Took effect and did not return.
-    out: Vec<usize>,
+    /// Took effect and did not return, with what they did.
+    out: Vec<(usize, Act)>,
     lines: Vec<Line>,
     /// Insertions added after the end.
     added: usize,
@@ -67,6 +66,10 @@ struct Search<'a> {
     known: HashMap<Meaning, Act>,
     /// May operations follow the end?
     continues: bool,
+    /// The object before anything happened.
+    start: &'a Object,
+    /// No two insertions bring the same value.
+    is_distinct: bool,
     todo: Vec<Configuration>,
 }
 
@@ -102,8 +105,12 @@ pub(super) fn exists(members: &Members<'_>, rules: &Rules, cut: u32) -> Result<b
         acts: Vec::new(),
         known: HashMap::new(),
         continues: !rules.is_closed && !reading.is_stuck(),
+        start: &reading.start,
+        is_distinct: false,
         todo: Vec::new(),
     };
+    let mut values = HashSet::new();
+    search.is_distinct = search.moves.iter().filter_map(|step| brings(step.action, None)).all(|v| values.insert(v));
     let lines = vec![Line::default(); rules.factors.len()];
     search.todo.push(Configuration { at: 0, object: reading.start.clone(), out: Vec::new(), lines, added: 0 });
     let mut seen: HashSet<Configuration> = HashSet::new();
@@ -120,12 +127,18 @@ pub(super) fn exists(members: &Members<'_>, rules: &Rules, cut: u32) -> Result<b
     Ok(false)
 }
 
+impl Configuration {
+    fn is_out(&self, step: usize) -> bool {
+        self.out.iter().any(|&(other, _)| other == step)
+    }
+}
+
 impl Search<'_> {
     /// Passes calls, and returns of what took effect.
     fn pass(&self, configuration: &mut Configuration) {
         while let Some(&step) = self.events.get(configuration.at) {
             if self.moves[step].ret.is_some_and(|(at, _)| at == configuration.at) {
-                let Some(place) = configuration.out.iter().position(|&other| other == step) else { return };
+                let Some(place) = configuration.out.iter().position(|&(other, _)| other == step) else { return };
                 configuration.out.remove(place);
             }
             configuration.at += 1;
@@ -150,7 +163,7 @@ impl Search<'_> {
         for step in 0..self.moves.len() {
             let Move { method, action, call, ret } = self.moves[step];
             let is_open = call < from.at && ret.is_none_or(|(at, _)| at >= from.at);
-            if !is_open || from.out.contains(&step) {
+            if !is_open || from.is_out(step) {
                 continue;
             }
             match ret {
@@ -181,16 +194,35 @@ impl Search<'_> {
                 xs.push(owed.clone());
             }
         }
-        xs.push(self.act(method, action, None, from.at));
-        if self.rules.class(method, action, Some(&Value::Nil)) != self.rules.class(method, action, None) {
-            let class = self.rules.class(method, action, Some(&Value::Nil));
-            xs.push(self.intern(Meaning { action: action.clone(), result: None, class, at: from.at }));
+        if self.is_distinct {
+            xs.push(self.act(method, action, None, from.at));
+            if self.rules.class(method, action, Some(&Value::Nil)) != self.rules.class(method, action, None) {
+                let class = self.rules.class(method, action, Some(&Value::Nil));
+                xs.push(self.intern(Meaning { action: action.clone(), result: None, class, at: from.at }));
+            }
+        } else {
+            // Where values repeat, which one it was decides how many are left.
+            xs.extend(self.guesses(method, action));
         }
+        xs.sort_unstable();
+        xs.dedup();
         for x in xs {
             if self.rules.factors[self.acts[x.0].class] > 0 {
                 self.emit(from, Some(step), &x);
             }
         }
+    }
+
+    /// Every result that a call may have: where there is nothing, and where there is one value alone.
+    fn guesses(&mut self, method: &str, action: &Action) -> Vec<Act> {
+        let mut objects = vec![self.start.clone()];
+        for step in self.moves.iter().filter(|step| brings(step.action, None).is_some()) {
+            let mut object = self.start.clone();
+            object.perform(step.action, None);
+            objects.push(object);
+        }
+        let results: HashSet<Value> = objects.iter_mut().filter_map(|object| object.perform(action, None)).collect();
+        results.iter().map(|result| self.act(method, action, Some(result), 0)).collect()
     }
 
     fn emit(&mut self, from: &Configuration, step: Option<usize>, x: &Act) {
@@ -202,13 +234,13 @@ impl Search<'_> {
             self.step(from, step, x, x);
             return;
         }
-        for y in self.runnable(from, class, x) {
+        for y in self.runnable(from, class, x, step) {
             self.step(from, step, x, &y);
         }
     }
 
-    /// What the run may do next in a class.
-    fn runnable(&mut self, from: &Configuration, class: usize, x: &Act) -> Vec<Act> {
+    /// What the run may do next in a class, while the linearization gets `x`, which is that step.
+    fn runnable(&mut self, from: &Configuration, class: usize, x: &Act, own: Option<usize>) -> Vec<Act> {
         let mut ys: Vec<Act> = vec![x.clone()];
         ys.extend(from.lines[class].lin.iter().map(|(act, _)| act.clone()));
         for step in 0..self.moves.len() {
@@ -217,7 +249,7 @@ impl Search<'_> {
                 continue;
             }
             match ret {
-                Some((_, result)) if !from.out.contains(&step) => ys.push(self.act(method, action, Some(result), 0)),
+                Some((_, result)) if !from.is_out(step) => ys.push(self.act(method, action, Some(result), 0)),
                 Some(_) => {}
                 None => self.push_answer(from, method, action, &mut ys),
             }
@@ -228,9 +260,7 @@ impl Search<'_> {
             }
             for step in 0..self.moves.len() {
                 let Move { method, action, .. } = self.moves[step];
-                if brings(action, None).is_none() {
-                    self.push_answer(from, method, action, &mut ys);
-                }
+                self.push_answer(from, method, action, &mut ys);
             }
             if self.rules.is_free {
                 ys.extend(self.insertions(from));
@@ -239,23 +269,46 @@ impl Search<'_> {
         ys.sort_unstable();
         ys.dedup();
         ys.retain(|y| self.acts[y.0].class == class && self.acts[y.0].result.is_some());
-        if !self.rules.is_free {
-            ys.retain(|y| self.is_left(from, y));
-        }
+        ys.retain(|y| y == x || self.is_left(from, y, own));
         ys
     }
 
-    /// Whether an insertion is one of the history that nobody has run: others would bring a value a second time.
-    fn is_left(&self, from: &Configuration, y: &Act) -> bool {
-        let Meaning { action, class, .. } = &self.acts[y.0];
-        if brings(action, None).is_none() || from.lines[*class].lin.iter().any(|(act, _)| act == y) {
+    /// Whether the linearization has `y` already, or may still get it in time: from the history, or after its end, where
+    /// nothing brings a value a second time unless the reading is free.
+    fn is_left(&self, from: &Configuration, y: &Act, own: Option<usize>) -> bool {
+        let Meaning { action, result, class, .. } = &self.acts[y.0];
+        let line = &from.lines[*class];
+        let is_promised =
+            |act: &Act| act == y || (self.acts[act.0].result.is_none() && self.acts[act.0].action == *action);
+        if line.lin.iter().any(|(act, _)| is_promised(act)) {
             return true;
         }
-        let left = self.moves.iter().enumerate().filter(|(i, step)| {
-            let is_to_come = step.ret.is_none_or(|(at, _)| at >= from.at) && !from.out.contains(i);
-            is_to_come && step.action == action
-        });
-        left.count() > from.lines[*class].run.iter().filter(|(act, _)| act == y).count()
+        let factor = self.rules.factors[*class];
+        let wait = if self.rules.is_strict { (factor + 1).saturating_mul(factor + 1) } else { factor };
+        let is_to_come =
+            |i: usize| self.moves[i].ret.is_some_and(|(at, _)| at >= from.at) && !from.is_out(i) && Some(i) != own;
+        let to_come: Vec<usize> =
+            (0..self.moves.len()).filter(|&i| is_to_come(i) && self.move_class(i) == *class).collect();
+        let follows = self.continues && (self.rules.is_free || brings(action, result.as_ref()).is_none());
+        if follows && (to_come.len() as u32) < wait {
+            return true;
+        }
+        let is_pending = |(i, step): (usize, &Move<'_>)| step.ret.is_none() && !from.is_out(i) && Some(i) != own;
+        let pending = self.moves.iter().enumerate().filter(|&step| is_pending(step) && step.1.action == action).count();
+        let same =
+            |&&i: &&usize| self.moves[i].action == action && self.moves[i].ret.map(|ret| ret.1) == result.as_ref();
+        let near = |&&i: &&usize| {
+            let certainly = |&&j: &&usize| self.moves[j].ret.is_some_and(|(at, _)| at < self.moves[i].call);
+            (to_come.iter().filter(certainly).count() as u32) < wait
+        };
+        let left = pending + to_come.iter().filter(same).filter(near).count();
+        left > line.run.iter().filter(|(act, _)| act == y).count()
+    }
+
+    /// The class of an operation that returns.
+    fn move_class(&self, step: usize) -> usize {
+        let Move { method, action, ret, .. } = self.moves[step];
+        self.rules.class(method, action, ret.map(|(_, result)| result))
     }
 
     fn push_answer(&mut self, from: &Configuration, method: &str, action: &Action, ys: &mut Vec<Act>) {
@@ -277,17 +330,19 @@ impl Search<'_> {
         all
     }
 
-    /// After the end: what is owed is emitted, or both orders do the same.
+    /// After the end: the linearization gets what only the run has. Anything else could wait until that is done, and it
+    /// makes the search end: what only the linearization has gets no more, and is overdue some day.
     fn go_on(&mut self, from: &Configuration) {
         for class in 0..from.lines.len() {
             if from.lines[class].lin.is_empty() {
                 continue;
             }
-            let xs: Vec<Act> = from.lines[class].run.iter().map(|(act, _)| act.clone()).collect();
+            let mut xs: Vec<Act> = from.lines[class].run.iter().map(|(act, _)| act.clone()).collect();
+            // What a pending insertion brings is brought by that insertion or not at all.
+            xs.retain(|x| self.may_follow(x));
             for x in &xs {
-                for y in self.runnable(from, class, x) {
+                for y in self.runnable(from, class, x, None) {
                     self.step(from, None, x, &y);
-                    self.step(from, None, &y, &y);
                 }
             }
         }
@@ -299,6 +354,12 @@ impl Search<'_> {
                 }
             }
         }
+    }
+
+    /// Whether it may come after the end.
+    fn may_follow(&self, act: &Act) -> bool {
+        let Meaning { action, result, .. } = &self.acts[act.0];
+        self.rules.is_free || brings(action, result.as_ref()).is_none()
     }
 
     fn step(&mut self, from: &Configuration, step: Option<usize>, x: &Act, y: &Act) {
@@ -318,7 +379,7 @@ impl Search<'_> {
             let mut next = Configuration { object: object.clone(), ..from.clone() };
             next.added += usize::from(step.is_none() && from.lines[class].lin.is_empty());
             next.lines[class] = line;
-            next.out.extend(step);
+            next.out.extend(step.map(|step| (step, x.clone())));
             next.out.sort_unstable();
             self.todo.push(next);
         }
@@ -349,37 +410,37 @@ impl Search<'_> {
             .moves
             .iter()
             .filter(|step| step.call < at && brings(step.action, step.ret.map(|(_, result)| result)) == Some(&value));
-        let taken = self.moves.iter().enumerate().filter(|(i, step)| {
-            let takes = step.ret.is_some_and(|(_, result)| needs(step.action, result) == Some((value.clone(), true)));
-            takes && (step.ret.is_some_and(|(ret, _)| ret < at) || (at == from.at && from.out.contains(i)))
-        });
-        called.count() > if is_taken { taken.count() } else { 0 }
+        let takes = |action: &Action, result: &Value| needs(action, result) == Some((value.clone(), true));
+        let returned = self.moves.iter().filter_map(|step| step.ret.map(|(ret, result)| (step.action, ret, result)));
+        let returned = returned.filter(|&(action, ret, result)| ret < at && takes(action, result)).count();
+        let open = from.out.iter().map(|(_, act)| &self.acts[act.0]).filter(|_| at == from.at);
+        let open = open.filter(|act| act.result.as_ref().is_some_and(|result| takes(&act.action, result))).count();
+        called.count() > if is_taken { returned + open } else { 0 }
     }
 }
 
 /// By distance: `done` is the entry of the linearization that `y` is.
 fn far(line: &Line, factor: u32, x: &Act, y: &Act, done: Option<usize>) -> Vec<Line> {
     let mut next = line.clone();
-    let place = line.length;
-    next.length += 1;
+    for (_, back) in next.run.iter_mut().chain(&mut next.lin) {
+        *back += 1;
+    }
     match done {
         Some(i) => drop(next.lin.remove(i)),
-        None => next.run.push((y.clone(), place)),
+        None => next.run.push((y.clone(), 0)),
     }
     match next.run.iter().position(|(act, _)| act == x) {
-        Some(i) if place - next.run[i].1 > factor => return Vec::new(),
         Some(i) => drop(next.run.remove(i)),
-        None => next.lin.push((x.clone(), place)),
+        None => next.lin.push((x.clone(), 0)),
     }
-    // The next operation of either order stands at `place + 1`.
-    let late = next.run.iter().chain(&next.lin).any(|&(_, since)| place + 1 - since > factor);
+    // What the next operation of either order matches stands one further back then.
+    let late = next.run.iter().chain(&next.lin).any(|&(_, back)| back + 1 > factor);
     if late { Vec::new() } else { vec![next] }
 }
 
 /// Strictly: one of the first K+1 that remain of the run, the first passed over at most K times.
 fn strict(line: &Line, factor: u32, x: &Act, y: &Act, done: Option<usize>) -> Vec<Line> {
     let mut next = line.clone();
-    next.length = 0;
     let before = done.unwrap_or(next.lin.len());
     for i in 0..before {
         next.waits[i] = false;

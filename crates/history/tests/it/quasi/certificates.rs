@@ -11,7 +11,7 @@ use super::small::{self, Did, Op, Relaxed, SHAPES, Shape};
 use crate::random::Rng;
 
 /// The history as a log.
-fn log(ops: &[Op]) -> Log {
+pub fn log(ops: &[Op]) -> Log {
     let mut events: Vec<(usize, String)> = Vec::new();
     for op in ops {
         let call = match op.did {
@@ -32,7 +32,7 @@ fn log(ops: &[Op]) -> Log {
     format::read(&mut text.as_bytes(), Some(Format::Jsonl), &Budget::new()).expect("a log").1
 }
 
-fn kind(shape: Shape) -> Kind {
+pub fn kind(shape: Shape) -> Kind {
     match shape {
         Shape::Queue => Kind::Queue,
         Shape::Stack => Kind::Stack,
@@ -91,16 +91,18 @@ fn every_relaxation(k: u32) -> [(String, Relaxed); 3] {
 }
 
 #[test]
-#[ignore = "verifying that a history fails searches again, and has not ended within minutes"]
 fn what_the_checker_writes_is_believed_and_the_opposite_is_not() {
-    let histories = if super::is_full() { 1500 } else { 40 };
+    let histories = if super::is_full() { 1500 } else { 60 };
     let (mut passes, mut fails) = (0, 0);
     for (i, shape) in SHAPES.into_iter().enumerate() {
         let mut rng = Rng::new(300 + i as u64);
         for _ in 0..histories {
-            let ops = small::random(&mut rng, 5, 3, 1);
-            let log = log(&ops);
+            let mut ops = small::random(&mut rng, 5, 3, 1);
             let pick = |rng: &mut Rng| rng.below(2) == 0;
+            if pick(&mut rng) {
+                small::spoil(&mut rng, &mut ops);
+            }
+            let log = log(&ops);
             let reading = if pick(&mut rng) { Reading::Prefix } else { Reading::Closed };
             let causality = if pick(&mut rng) { Causality::Causal } else { Causality::Free };
             let order = if pick(&mut rng) { Order::Distance } else { Order::Strict };
@@ -117,7 +119,8 @@ fn what_the_checker_writes_is_believed_and_the_opposite_is_not() {
             }
         }
     }
-    assert!(passes > 50 && fails > 20, "{passes} and {fails}");
+    println!("{passes} certificates of a pass, {fails} of a fail");
+    assert!(passes > 50 && fails > 50, "{passes} and {fails}");
 }
 
 /// A claim of the other verdict that is as good as one can make it.
@@ -129,7 +132,9 @@ fn opposite(claim: &QuasiClaim, log: &Log) -> QuasiClaim {
             let Some(last) = last else { return QuasiClaim::Fail { part: Default::default(), violation: none() } };
             let operation = marks[last].op();
             let events = last as u32 + 1;
-            let violation = QuasiViolation::QuasiUnplaced { operation, events, before: None, excess: None };
+            let (before, excess, not_enough) = (None, None, None);
+            let violation =
+                QuasiViolation::QuasiUnplaced { operation, events, shortest: true, before, excess, not_enough };
             QuasiClaim::Fail { part: Default::default(), violation }
         }
         QuasiClaim::Fail { .. } => {
@@ -176,11 +181,16 @@ fn what_is_changed_is_refused() {
     refused(&|c| c.criterion = "linearizability".to_owned(), "criterion");
     refused(&|c| c.operations = 7, "7 operations");
     refused(&|c| c.quasi = "deq=1".to_owned(), "2 places from its place in the run, and 1 are allowed");
-    refused(&|c| c.quasi = "deq=2,enq".to_owned(), "not known");
+    refused(&|c| c.quasi = "deq=2,enq".to_owned(), "a class needs a factor");
+    refused(&|c| c.quasi = "deq=2,pull=1".to_owned(), "\"pull=1\": the object has no such method");
+    refused(&|c| c.quasi = "deq=1001".to_owned(), "from 0 to 1000");
+    refused(&|c| c.quasi = "deq=-1".to_owned(), "from 0 to 1000");
+    refused(&|c| c.quasi = "deq=2,dequeue=3".to_owned(), "in another class too");
+    refused(&|c| c.quasi = "deq=2,*=3".to_owned(), "in another class too");
     refused(&|c| c.quasi = "peek=2".to_owned(), "0 are allowed");
-    refused(&|c| c.reading = "open".to_owned(), "not known");
-    refused(&|c| c.object = "bag".to_owned(), "not known: \"bag\"");
-    refused(&|c| c.object = "stack".to_owned(), "0 are allowed");
+    refused(&|c| c.reading = "open".to_owned(), "no such reading");
+    refused(&|c| c.object = "bag".to_owned(), "\"bag\": this object has no factors");
+    refused(&|c| c.object = "stack".to_owned(), "\"deq=2\": the object has no such method");
     refused(&|c| orders(c, &|o| o.run.swap(3, 4)), "does not do entry");
     refused(&|c| orders(c, &|o| o.run.swap(2, 3)), "different classes");
     refused(&|c| orders(c, &|o| o.run[0] = 1), "0 are allowed");

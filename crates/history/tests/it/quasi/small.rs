@@ -260,6 +260,15 @@ fn results(ops: &mut Vec<Op>, from: usize, values: usize, visit: &mut impl FnMut
     }
 }
 
+/// One removal found something else, or nothing.
+pub fn spoil(rng: &mut Rng, ops: &mut [Op]) {
+    let removals: Vec<usize> = (0..ops.len()).filter(|&i| matches!(ops[i].did, Did::Take(_))).collect();
+    if !removals.is_empty() {
+        let found = rng.below(4) as i64;
+        ops[removals[rng.below(removals.len())]].did = Did::Take(Some(found).filter(|&found| found > 0));
+    }
+}
+
 /// A history at random: threads that put in and take out about what a relaxed collection would give.
 pub fn random(rng: &mut Rng, ops_max: usize, threads: usize, pending_max: usize) -> Vec<Op> {
     let n = 1 + rng.below(ops_max);

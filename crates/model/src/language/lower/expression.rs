@@ -313,11 +313,9 @@ impl<'a> Lowering<'a> {
 
     pub(super) fn wrong_arity(&self, name: &str, wanted: usize, given: usize, span: Span) -> Box<Diagnostic> {
         let s = if wanted == 1 { "" } else { "s" };
-        Box::new(Diagnostic::new(
-            Code::Arity,
-            span,
-            format!("`{name}` takes {wanted} argument{s}, and {given} are given"),
-        ))
+        let message = format!("`{name}` takes {wanted} argument{s}, and {given} are given");
+        let names: Vec<String> = (1..=wanted.min(9)).map(|at| format!("a{at}")).collect();
+        Box::new(Diagnostic::new(Code::Arity, span, message).help(format!("write `{name}({})`", names.join(", "))))
     }
 
     fn call_expr(&mut self, name: &str, args: &[ExprId], span: Span, own: &mut Own) -> Lowered<(ExId, Ty)> {

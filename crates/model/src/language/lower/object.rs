@@ -4,7 +4,7 @@ use super::super::ast;
 use super::super::diagnostic::{Code, Diagnostic};
 use super::super::labels::{Joint, Labels};
 use super::super::object::{Method, Object, Way};
-use super::super::program::{ExId, Program, St};
+use super::super::program::{Change, ExId, Program, St};
 use super::{Binding, Lowered, Lowering, Own, Ty};
 
 impl<'a> Lowering<'a> {
@@ -87,6 +87,8 @@ impl<'a> Lowering<'a> {
         let guard = operation.guard.map(|guard| self.condition(guard, &mut own)).transpose()?;
         let block = self.block(&operation.body, &mut own, true)?;
         let finds = block.iter().any(|statement| self.answers_something(statement));
+        let has_value = !operation.params.is_empty();
+        let traffic = (has_value && changes(&block, &Change::puts), !has_value && changes(&block, &Change::takes));
         let block = self.intern_block(block);
         let method = match methods.iter().position(|method| method.name == *name) {
             Some(at) => at,
@@ -95,6 +97,8 @@ impl<'a> Lowering<'a> {
                     name: name.clone(),
                     values: Vec::new(),
                     may_find_nothing: false,
+                    puts: false,
+                    takes: false,
                     call: self.named_event(&format!("{name}_inv"), operation, labels)?,
                     answer: self.named_event(&format!("{name}_res"), operation, labels)?,
                 });
@@ -102,6 +106,8 @@ impl<'a> Lowering<'a> {
             }
         };
         methods[method].may_find_nothing |= finds;
+        methods[method].puts |= traffic.0;
+        methods[method].takes |= traffic.1;
         for value in values {
             if !methods[method].values.contains(&value) {
                 methods[method].values.push(value);
@@ -137,4 +143,14 @@ impl<'a> Lowering<'a> {
         }
         Ok(labels.name(name, Joint::Dot))
     }
+}
+
+/// Whether a block changes a collection in such a way.
+fn changes(block: &[St], way: &impl Fn(&Change) -> bool) -> bool {
+    block.iter().any(|statement| match statement {
+        St::Change { change, .. } => way(change),
+        St::If(_, then, otherwise) => changes(then, way) || changes(otherwise, way),
+        St::While(_, body, _) => changes(body, way),
+        _ => false,
+    })
 }

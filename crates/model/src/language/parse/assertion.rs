@@ -12,6 +12,10 @@ impl Parser<'_> {
         let claim = if self.take("|=") {
             Claim::Satisfies(self.formula()?)
         } else {
+            if matches!(self.slice(self.span()), "||" | "|||" | "[]" | "<>" | ";" | "\\") {
+                let help = "give the process a name: Sys() = P() || Q(); #assert Sys() deadlockfree;";
+                return Err(Box::new(self.unexpected("what is claimed of one process").help(help)));
+            }
             let word = self.name("what is claimed")?;
             match word.text.as_str() {
                 "deadlockfree" => Claim::DeadlockFree,

@@ -32,6 +32,7 @@ fn syntax() {
     check("Sys = ä -> Stop;", "M001", (1, 7), "no meaning");
     check("#assert Sys() deadlockfre;\nSys = Stop;", "M001", (1, 15), "deadlockfree");
     check("#frobnicate;", "M001", (1, 1), "#define");
+    check("P = Stop; #assert P() || P() deadlockfree;", "M001", (1, 23), "give the process a name");
     check("var x = 99999999999;", "M009", (1, 9), "32 bits");
 }
 
@@ -57,6 +58,7 @@ fn names_given_twice() {
 #[test]
 fn arities_and_types() {
     check("P(i) = Stop; Sys = P(1, 2);", "M006", (1, 20), "takes 1 argument");
+    check("P(i) = Stop; Sys = P;", "M006", (1, 20), "write `P(a1)`");
     check("var x[2][2]; Sys = a.x[1] -> Stop;", "M006", (1, 22), "2 indices");
     check("var x = 0; Sys = [x] a -> Stop;", "M007", (1, 19), "x != 0");
     check("var x = 0; Sys = [x + true > 1] a -> Stop;", "M007", (1, 23), "a number is expected");
@@ -116,6 +118,23 @@ fn objects() {
     check(&format!("{system}\n{object}\n#assert Sys() refines O() quasi {{po: 1}};"), "M004", (3, 34), "`po`");
     check(&format!("{system}\n{object}\n#assert Sys() refines Sys() quasi {{op: 1}};"), "M007", (3, 23), "#object");
     check("Sys = a{return 1;} -> Stop;", "M001", (1, 9), "#object");
+}
+
+#[test]
+fn calls_and_returns_that_do_not_fit_together() {
+    let object = "#object O(1) { operation a() { return 1; } operation b() { return 1; } } #assert Sys() refines O();";
+    let trouble = |process: &str| {
+        let model = super::model(&format!("Sys = {process}; {object}"));
+        model.check(0, &crate::Settings::default()).map(|answer| answer.verdict).expect_err("a fault").to_string()
+    };
+    // The right return comes first: what is known of it must not be taken for the wrong one.
+    let right = "a_inv.0 -> a_res.0.1 -> b_inv.0 -> b_res.0.1 -> ";
+    let message = trouble(&format!("{right} a_inv.0 -> b_res.0.1 -> Sys"));
+    assert!(message.contains("thread 0 returns from b but has called a"), "{message}");
+    let message = trouble("a_inv.0 -> a_inv.0 -> b_inv.0 -> a_res.0.1 -> b_res.0.1 -> Sys");
+    assert!(message.contains("thread 0 calls before its last call has returned"), "{message}");
+    let message = trouble("a_inv.0 -> a_res.7.1 -> b_inv.0 -> b_res.0.1 -> Sys");
+    assert!(message.contains("threads of O are 0 to 0"), "{message}");
 }
 
 /// A text that is refused, wherever.

@@ -5,6 +5,8 @@ mod errors;
 mod random;
 mod reference;
 mod reference_data;
+mod reference_join;
+mod symmetry;
 
 use std::collections::{HashMap, VecDeque};
 

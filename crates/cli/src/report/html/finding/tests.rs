@@ -1,0 +1,149 @@
+use selvedge_driver::{ObjectKind, Settings, ThreadRecord, Waits};
+
+use super::*;
+
+fn step(thread: u8, what: &str, object: u64, old: u64, new: Option<u64>) -> StepRecord {
+    StepRecord { thread, what: what.into(), object, size: 4, old, new, place: None, callers: vec![] }
+}
+
+fn finding(kind: FindingKind, steps: Vec<StepRecord>) -> Finding {
+    Finding {
+        format: Finding::FORMAT.into(),
+        version: Finding::VERSION,
+        tool: String::new(),
+        test: "t</script>".into(),
+        program: String::new(),
+        kind,
+        message: "it went wrong".into(),
+        thread: 1,
+        place: None,
+        run: 7,
+        schedule: String::new(),
+        settings: Settings::default(),
+        steps,
+        threads: vec![],
+        callers: vec![],
+        frames: vec![],
+    }
+}
+
+fn data(finding: &Finding) -> FindingData {
+    finding_data(finding, None, "f.json", &mut Names::new("no/such/program"), &mut Sources::default())
+}
+
+/// The value of each variable before the rows and after each of them.
+fn values(data: &FindingData) -> Vec<Vec<String>> {
+    let mut now: Vec<String> = data.variables.iter().map(|(_, value)| value.clone()).collect();
+    let mut all = vec![now.clone()];
+    for row in &data.rows {
+        for (at, value) in &row.sets {
+            now[*at].clone_from(value);
+        }
+        all.push(now.clone());
+    }
+    all
+}
+
+#[test]
+fn values_are_those_after_each_step() {
+    let steps = vec![
+        step(1, "read", 8, 5, Some(5)),
+        step(2, "update", 8, 5, Some(6)),
+        step(1, "lock lock", 16, 0, None),
+        step(1, "write", 8, 6, Some(7)),
+        step(1, "unlock lock", 16, u64::MAX, None),
+        step(2, "lock lock", 16, 0, None),
+    ];
+    let data = data(&finding(FindingKind::Assertion, steps));
+    let names: Vec<&str> = data.variables.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["0x8", "lock 0x10"]);
+    let expected = [
+        ["5", "free"],
+        ["5", "free"],
+        ["6", "free"],
+        ["6", "held by T1"],
+        ["7", "held by T1"],
+        ["7", "free"],
+        ["7", "held by T2"],
+        ["7", "held by T2"],
+    ];
+    assert_eq!(values(&data), expected);
+    assert!(data.rows.last().is_some_and(|row| row.ends && row.uses.is_none()));
+    assert_eq!(data.sentence, "Run 7, thread T1: it went wrong.");
+}
+
+#[test]
+fn what_is_left_out_is_part_of_the_first_values() {
+    let turn =
+        |n: u64| [step(1, "update", 8, 2 * n, Some(2 * n + 1)), step(2, "update", 8, 2 * n + 1, Some(2 * n + 2))];
+    let data = data(&finding(FindingKind::Livelock, (0..500).flat_map(turn).collect()));
+    assert_eq!((data.rows.len(), data.left_out), (ROWS_MAX_LIVELOCK, 1_000 - ROWS_MAX_LIVELOCK as u64));
+    assert_eq!(data.variables[0].1, (1_000 - ROWS_MAX_LIVELOCK).to_string());
+    assert_eq!(values(&data).last().unwrap(), &["1000"]);
+}
+
+#[test]
+fn operations_run_from_call_to_return() {
+    let steps = vec![
+        step(1, "call push(1)", 0xef, 0, None),
+        step(2, "call pop()", 0xef, 0, None),
+        step(1, "return void", 0xef, 0, None),
+        step(1, "call pop()", 0xef, 0, None),
+        step(2, "return 1", 0xef, 0, None),
+    ];
+    let operations = data(&finding(FindingKind::NotLinearizable, steps)).operations;
+    let operation = |thread, label: &str, from, to| Operation { thread, label: label.into(), from, to };
+    let expected =
+        [operation(1, "push(1)", 0, Some(2)), operation(2, "pop() → 1", 1, Some(4)), operation(1, "pop()", 3, None)];
+    assert_eq!(operations, expected);
+}
+
+#[test]
+fn who_waits_for_whom() {
+    let waiting = |thread, what: &str, object, held_by| ThreadRecord {
+        thread,
+        ended: false,
+        waits: Some(Waits { what: what.into(), object, held_by }),
+        place: None,
+        callers: vec![],
+    };
+    let mut finding = finding(FindingKind::Deadlock, vec![]);
+    finding.threads =
+        vec![waiting(0, "join", 1, None), waiting(1, "mutex", 8, Some(2)), waiting(2, "condition", 9, None)];
+    let waits = data(&finding).waits;
+    let told: Vec<_> = waits.iter().map(|wait| (wait.thread, wait.on, wait.what.as_str())).collect();
+    assert_eq!(told, [(0, Some(1), "its end"), (1, Some(2), "0x8"), (2, None, "0x9")]);
+    assert_eq!(waits[1].says, "T1 waits for mutex 0x8, held by T2");
+}
+
+#[test]
+fn the_explanation_of_an_object_is_a_table_and_sentences() {
+    let found = ObjectFinding {
+        kind: ObjectKind::NotLinearizable,
+        matrix: "inc() | get()".into(),
+        first_matrix: String::new(),
+        dimension: String::new(),
+        results: vec![vec![], vec!["inc()".into()], vec!["get() -> 1".into()]],
+        preemptions: None,
+        timeline: String::new(),
+        explanation: "  | T1 | T2 |\n  | -- | -- |\n\n  No order.\n  The closest:\n    T1 inc()\n".into(),
+        serial: vec![],
+        regression: String::new(),
+        finding: finding(FindingKind::NotLinearizable, vec![]),
+    };
+    let object = object_data(&found);
+    assert_eq!(
+        (object.why, object.closest),
+        (vec!["No order.".into(), "The closest:".into()], vec!["T1 inc()".into()])
+    );
+}
+
+#[test]
+fn a_page_of_a_replay_says_what_came_out() {
+    let finding = finding(FindingKind::Assertion, vec![step(1, "read", 8, 5, Some(5)), step(2, "read", 8, 5, Some(5))]);
+    let replayed =
+        Replayed { file: "<f>", exit: Exit::Violation, says: "the same again", finding: Some(&finding), object: None };
+    let page = replayed.html("text", &mut Names::new("no/such/program"));
+    assert!(page.contains("the same again") && page.contains("<title>FAIL: &lt;f&gt;</title>"), "{page}");
+    assert!(page.contains("t\\u003c/script") && !page.contains("t</script"), "{page}");
+}

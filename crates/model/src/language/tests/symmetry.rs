@@ -1,0 +1,135 @@
+//! Threads that are alike are found, others are not taken for alike, and what follows from it changes no answer.
+
+use super::super::object::Calls;
+use super::model;
+use crate::{Reductions, Settings, Verdict};
+
+/// Threads of a counter: what each does between call and return, and what else the model declares.
+fn counter(threads: u32, more: &str, body: &str) -> String {
+    format!(
+        "#define N {threads}; var x; var y; var r[N]; var m[N][2]; {more}
+         Thread(t) = inc_inv.t -> Work(t);
+         Work(t) = {body};
+         Back(t) = inc_res.t.r[t]{{ r[t] = 0; m[t][0] = 0; m[t][1] = 0; }} -> Thread(t);
+         System() = ||| t:{{0..N-1}}@Thread(t);
+         #object Counter(N) {{ var c; operation inc() {{ var v = c; c = (c+1)%3; return v; }} }}
+         #assert System() refines Counter();"
+    )
+}
+
+/// States, and what was found: 0 for nothing, else steps and context switches.
+fn answer(text: &str, reductions: Reductions) -> (u64, usize, usize) {
+    let settings = Settings { reductions, ..Settings::default() };
+    let answer = model(text).check(0, &settings).unwrap_or_else(|trouble| panic!("{text}\n{trouble}"));
+    let states = answer.statistics.states;
+    match (answer.verdict, answer.trace) {
+        (Verdict::Pass, _) => (states, 0, 0),
+        (Verdict::Fail, Some(trace)) => {
+            assert!(trace.shortest && trace.fewest_switches, "{text}");
+            (states, trace.steps.len(), trace.switches())
+        }
+        other => panic!("{text}: {:?}", other.0),
+    }
+}
+
+fn is_alike(text: &str) -> bool {
+    let model = model(text);
+    Calls::new(model.subject(0), &model.objects[0]).alike.is_some()
+}
+
+/// Compares all reductions, none, and all but one; answers how many states fewer there are.
+#[track_caller]
+fn agree(text: &str) -> (u64, u64, usize) {
+    let (all, none) = (Reductions::ALL, Reductions::NONE);
+    let (states, steps, switches) = answer(text, none);
+    let mut least = states;
+    for reductions in [all, Reductions { threads: false, ..all }, Reductions { partial_order: false, ..all }] {
+        let (fewer, length, changes) = answer(text, reductions);
+        assert_eq!((length, changes), (steps, switches), "{reductions:?}\n{text}");
+        least = least.min(fewer);
+    }
+    (states, least, steps)
+}
+
+#[test]
+fn threads_that_run_the_same_code_are_found() {
+    let alike = [
+        "tau{ r[t] = x; } -> tau{ x = (r[t]+1)%3; } -> Back(t)",
+        "tau{ r[t] = x; x = (x+1)%3; } -> Back(t)",
+        "if (m[t][0] == 0) { tau{ m[t][1] = x; } -> Skip } else { Skip }; tau{ r[t] = x; x = (x+1)%3; } -> Back(t)",
+        "case { m[t][1] == 1: Back(t) default: tau{ r[t] = x; x = (x+1)%3; } -> Back(t) }",
+        "([] i:{0..1}@ tau{ m[t][i] = 1; } -> Skip); atomic{ tau{ r[t] = x; } -> tau{ x = (x+1)%3; } -> Skip }; Back(t)",
+        "note.t.t -> tau{ r[t] = x; x = (x+1)%3; } -> Back(t)",
+        "(tau -> Skip) [*] (tau -> Skip); tau{ r[t] = x; x = (x+1)%3; } -> Back(t)",
+    ];
+    for body in alike {
+        let text = counter(2, "", body);
+        assert!(is_alike(&text), "{body}");
+        let (states, least, _) = agree(&text);
+        assert!(least < states, "{body}: {least} of {states} states");
+    }
+    let written = counter(2, "", alike[0]).replace("||| t:{0..N-1}@Thread(t)", "Thread(0) ||| Thread(1)");
+    assert!(is_alike(&written));
+    agree(&written);
+    // Only three threads show that more is saved than two exchanges.
+    let (states, least, _) = agree(&counter(3, "", alike[1]));
+    assert!(least * 4 < states, "{least} of {states} states");
+}
+
+#[test]
+fn threads_that_can_tell_who_they_are_are_not_taken_for_alike() {
+    let different = [
+        ("", "ifa (t == 0) { tau{ r[t] = x; x = (x+1)%3; } -> Back(t) } else { tau{ r[t] = x; } -> Back(t) }"),
+        ("", "tau{ y = t; } -> tau{ r[t] = x; x = (x+1)%3; } -> Back(t)"),
+        ("", "tau{ r[t] = x; r[0] = x; x = (x+1)%3; } -> Back(t)"),
+        ("", "tau{ r[(t+1)%N] = x; } -> tau{ r[t] = x; x = (x+1)%3; } -> Back(t)"),
+        ("", "[&& i:{0..N-1}@(m[i][0] == 0)] tau{ r[t] = x; x = (x+1)%3; m[t][0] = 1; } -> Back(t)"),
+        ("", "tau{ var own = t; r[own] = x; x = (x+1)%3; } -> Back(t)"),
+        ("var z[5];", "tau{ z[t] = 1; r[t] = x; x = (x+1)%3; } -> Back(t)"),
+        ("channel c 1;", "c!1 -> c?n -> tau{ r[t] = x; x = (x+1)%3; } -> Back(t)"),
+        ("", "(tau -> Skip ||| tau -> Skip); tau{ r[t] = x; x = (x+1)%3; } -> Back(t)"),
+    ];
+    for (more, body) in different {
+        let text = counter(2, more, body);
+        assert!(!is_alike(&text), "{body}");
+        agree(&text);
+    }
+    // The order of values in an event: what stands first is the thread.
+    let text = counter(2, "", "tau{ r[t] = x; } -> Back(t)").replace("inc_res.t.r[t]", "inc_res.(0+t).r[t]");
+    assert!(!is_alike(&text));
+    // Threads in the wrong order, too many of them, and others beside them.
+    for system in ["Thread(1) ||| Thread(0)", "||| t:{0..N-1}@Thread(t) ||| Other()", "||| t:{0..N-1}@Thread(0)"] {
+        let text = counter(2, "Other() = tau -> Other();", "tau{ r[t] = x; } -> Back(t)");
+        assert!(!is_alike(&text.replace("||| t:{0..N-1}@Thread(t)", system)), "{system}");
+    }
+}
+
+#[test]
+fn random_threads_have_the_same_answers_whatever_is_reduced() {
+    let steps = [
+        "tau{ r[t] = x; } ->",
+        "tau{ x = (r[t]+1)%3; } ->",
+        "tau{ r[t] = x; x = (x+1)%3; } ->",
+        "tau{ m[t][0] = 1; } ->",
+        "tau ->",
+        "[y == 0] tau{ y = 1; } ->",
+        "tau{ y = 0; } ->",
+        "tau{ m[t][1] = m[t][0]; } ->",
+        "tau{ if (m[t][0] == 1) { x = r[t]; } } ->",
+        "ifa (t == 0) { tau{ y = 0; } -> Skip } else { tau -> Skip };",
+        "if (m[t][1] == 0) { tau{ m[t][1] = 1; } -> Skip };",
+        "case { x == 0: tau{ x = 1; } -> Skip default: Skip };",
+    ];
+    let mut random = super::random::Random(77);
+    let (mut found, mut passed, mut failed, mut saved) = (0, 0, 0, 0);
+    for _ in 0..60 {
+        let count = 2 + random.below(4);
+        let body: Vec<&str> = (0..count).map(|_| random.pick(&steps)).collect();
+        let text = counter(2, "", &format!("{} Back(t)", body.join(" ")));
+        found += usize::from(is_alike(&text));
+        let (states, least, length) = agree(&text);
+        *(if length == 0 { &mut passed } else { &mut failed }) += 1;
+        saved += usize::from(least < states);
+    }
+    assert!(found > 20 && found < 60 && passed > 2 && failed > 20 && saved > 20, "{found} {passed} {failed} {saved}");
+}

@@ -1,0 +1,289 @@
+//! Phase 2: every schedule of one matrix, and whether its history is explained by the serial ones.
+//!
+//! Invariant: a history is judged once, and only when the run that has it was a fair one.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use selvedge_driver::{CoverageRecord, FindingKind, ObjectKind};
+use selvedge_explore::{Coverage, Dpor, End, Replay, Serial, Stop, Strategy};
+use selvedge_lineup::{Case, Criterion, Ending, Judgement, Matrix, Observation, PANICKED, Recorded, Unexplained};
+
+use super::matrix::{Bench, Found, Numbers, Outcome, bad_end, bound, finish, uncontrolled};
+use crate::control::{Control, Failure, Left, with};
+use crate::session::{self, Test};
+use crate::{exchange, finding};
+
+/// The search of one matrix.
+pub struct Phase2<'a, 'b> {
+    test: Test,
+    bench: &'a mut Bench<'b>,
+    observation: Rc<Observation>,
+    /// The histories that were judged.
+    seen: HashSet<Box<[u8]>>,
+    numbers: &'a mut Numbers,
+    /// The first violation, when the search goes on after it.
+    first: Option<Box<Found>>,
+}
+
+impl<'a, 'b> Phase2<'a, 'b> {
+    /// A search that has seen nothing yet.
+    pub fn new(test: Test, bench: &'a mut Bench<'b>, observation: Rc<Observation>, numbers: &'a mut Numbers) -> Self {
+        Phase2 { test, bench, observation, seen: HashSet::new(), numbers, first: None }
+    }
+
+    /// One strategy after the other.
+    pub fn run(mut self, strategies: Vec<Box<dyn Strategy>>) -> Outcome {
+        let outcome = self.through(strategies);
+        match (self.first, outcome) {
+            (Some(found), Outcome::Pass(coverage)) => Outcome::Fail(Box::new(Found { coverage, ..*found })),
+            (Some(found), _) => Outcome::Fail(found),
+            (None, outcome) => outcome,
+        }
+    }
+
+    fn through(&mut self, strategies: Vec<Box<dyn Strategy>>) -> Outcome {
+        let mut reached = None;
+        for (number, strategy) in strategies.into_iter().enumerate() {
+            with(|control| {
+                control.retries.enable(control.settings.retries && strategy.turns_races());
+                control.strategy = strategy;
+            });
+            let from = self.numbers.runs;
+            // What comes after the bound may take as long as everything before it, and a little more.
+            let runs_max = match (self.bench.trial, number) {
+                (Some(trial), _) => trial,
+                (None, 0) => self.bench.settings.runs_max,
+                (None, _) => from.max(self.bench.beyond),
+            };
+            let coverage = match (self.search(from, runs_max), reached) {
+                (Ok(coverage), _) => coverage,
+                // All runs of the bound repeated themselves: what the next search lost its way in does not take that back.
+                (Err(Outcome::Wrong(_)), Some(_)) => None,
+                (Err(outcome), _) => return outcome,
+            };
+            reached = match (coverage, reached) {
+                (Some(coverage), _) => Some(coverage),
+                (None, Some(before)) => Some(before),
+                (None, None) if self.bench.trial.is_some() && !self.bench.out_of_time() => continue,
+                (None, None) if self.numbers.runs - from >= runs_max => {
+                    return Outcome::Unknown(format!("a matrix took more than {runs_max} runs"));
+                }
+                (None, None) => return self.bench.cut_short("phase 2"),
+            };
+            if !matches!(coverage, Some(Coverage::Preemptions(_))) {
+                break;
+            }
+        }
+        Outcome::Pass(reached.map_or(CoverageRecord::Partial, CoverageRecord::from))
+    }
+
+    /// Runs until the strategy is done; nothing when a limit ended it.
+    fn search(&mut self, from: u64, runs_max: u64) -> Result<Option<Coverage>, Outcome> {
+        let mut key = Vec::new();
+        loop {
+            if let ControlFlow::Break(coverage) = with(|control| control.strategy.start()) {
+                return Ok(Some(coverage));
+            }
+            let done = self.numbers.runs - from;
+            if done >= runs_max || done.is_multiple_of(16) && self.bench.out_of_time() {
+                return Ok(None);
+            }
+            let end = session::run_once(&self.test, self.bench.globals);
+            exchange::count();
+            self.numbers.runs += 1;
+            let left = with(|control| {
+                self.numbers.points += control.trace.len() as u64;
+                // What the search took for granted about loops is not so: it starts over.
+                if control.left == Left::Restart {
+                    control.strategy = Box::new(Dpor::new());
+                } else {
+                    finish(control, end);
+                }
+                control.left
+            });
+            // A run whose threads could only try again shows nothing that other runs do not.
+            if !matches!(left, Left::Restart | Left::Blocked) {
+                self.look(end, &mut key)?;
+            }
+        }
+    }
+
+    /// What the run that has just ended shows.
+    fn look(&mut self, end: End, key: &mut Vec<u8>) -> Result<(), Outcome> {
+        let ending = match end {
+            End::Complete => Ending::Full,
+            End::Truncated if with(|control| starved(control)) => return Err(self.unfair()),
+            End::Stuck | End::Truncated if with(|control| control.lineup.any_open()) => Ending::Stuck,
+            End::Stopped(Stop::Redundant | Stop::Blocked) => return Ok(()),
+            End::Stopped(Stop::Diverged(_)) => return Err(uncontrolled("phase 2")),
+            End::Stuck | End::Truncated | End::Failed => return Err(self.ended_badly(end)),
+        };
+        with(|control| control.lineup.key(ending, key));
+        if self.seen.contains(key.as_slice()) {
+            return Ok(());
+        }
+        self.seen.insert(key.as_slice().into());
+        self.numbers.histories += 1;
+        self.numbers.stuck += u64::from(ending == Ending::Stuck);
+        let history = with(|control| control.lineup.recorded(ending));
+        let matrix = with(|control| control.lineup.matrix.clone());
+        self.case(&matrix, &history, |criterion, case| criterion.count(case));
+        match self.judge(&matrix, &history)? {
+            Judgement::Allowed => Ok(()),
+            Judgement::Undecided | Judgement::Ask(_) => Err(Outcome::Unknown("a history could not be decided".into())),
+            Judgement::Wrong(why) => Err(Outcome::Wrong(why)),
+            Judgement::Refused(unexplained) => {
+                if self.first.is_some() {
+                    return Ok(());
+                }
+                match self.refuse(history, unexplained, end) {
+                    Outcome::Fail(found) if self.bench.counts => {
+                        self.first = Some(found);
+                        Ok(())
+                    }
+                    outcome => Err(outcome),
+                }
+            }
+        }
+    }
+
+    /// Puts a history to the criterion.
+    fn case<T>(
+        &mut self,
+        matrix: &Matrix,
+        history: &Recorded,
+        ask: impl FnOnce(&mut dyn Criterion, &Case<'_>) -> T,
+    ) -> T {
+        let object = self.bench.object.clone();
+        with(|control| {
+            let (calls, results, observation) = (&object.calls, &control.lineup.results, &*self.observation);
+            ask(self.bench.criterion, &Case { matrix, calls, results, observation, history })
+        })
+    }
+
+    /// Judges a history. What the criterion wants to know besides is found out by serial runs; the run that it is about is made
+    /// again after them.
+    fn judge(&mut self, matrix: &Matrix, history: &Recorded) -> Result<Judgement, Outcome> {
+        let mut judgement = self.case(matrix, history, |criterion, case| criterion.judge(case));
+        if !matches!(judgement, Judgement::Ask(_)) {
+            return Ok(judgement);
+        }
+        let (strategy, retries, settings, schedule) = with(|control| {
+            let strategy = std::mem::replace(&mut control.strategy, Box::new(Serial::new()));
+            let retries = std::mem::take(&mut control.retries);
+            (strategy, retries, control.settings.clone(), control.trace.schedule())
+        });
+        while let Judgement::Ask(asked) = judgement {
+            for calls in asked {
+                if self.bench.out_of_time() {
+                    return Err(self.bench.cut_short("phase 2"));
+                }
+                let run = self.bench.sequence(&calls, self.numbers)?;
+                let told = self.case(matrix, history, |criterion, case| criterion.tell(case, run));
+                told.map_err(Outcome::Wrong)?;
+            }
+            judgement = self.case(matrix, history, |criterion, case| criterion.judge(case));
+        }
+        self.bench.arrange(&self.bench.object.clone(), matrix, false);
+        with(|control| {
+            control.settings = settings;
+            control.strategy = Box::new(Replay::new(schedule));
+        });
+        if with(|control| control.strategy.start()).is_continue() {
+            session::run_once(&self.test, self.bench.globals);
+        }
+        with(|control| {
+            control.strategy = strategy;
+            control.retries = retries;
+        });
+        Ok(judgement)
+    }
+
+    /// A run without an end in which somebody who could go did not is no behaviour of the object under a fair scheduler.
+    fn unfair(&self) -> Outcome {
+        let steps = with(|control| control.settings.steps_max);
+        Outcome::Unknown(format!(
+            "a run went on for {steps} steps in a loop that waits for a thread that was not let go: it is not recognised as \
+             waiting, because it changes something in every round"
+        ))
+    }
+
+    fn ended_badly(&self, end: End) -> Outcome {
+        let run = self.numbers.runs;
+        with(|control| {
+            let failure = match (&control.failure, end) {
+                (Some(failure), End::Failed) => failure.clone(),
+                _ => finding::stuck(control),
+            };
+            Outcome::Fail(Box::new(bad_end(control, failure, &self.test, run)))
+        })
+    }
+
+    fn refuse(&mut self, history: Recorded, unexplained: Unexplained, end: End) -> Outcome {
+        let refusal = self.bench.criterion.take_refusal().map(Box::new);
+        let relaxed = refusal.as_ref().filter(|refusal| !refusal.exact);
+        let (kind, found) = match unexplained {
+            Unexplained::Stuck { .. } => (ObjectKind::Stuck, FindingKind::Stuck),
+            Unexplained::Full if self.panics(&history) => (ObjectKind::Panic, FindingKind::NotLinearizable),
+            Unexplained::Full if relaxed.is_some() => {
+                (ObjectKind::NotQuasiLinearizable, FindingKind::NotQuasiLinearizable)
+            }
+            Unexplained::Full => (ObjectKind::NotLinearizable, FindingKind::NotLinearizable),
+        };
+        let run = self.numbers.runs;
+        let (finding, pc) = with(|control| {
+            let message = match (unexplained, end) {
+                (Unexplained::Full, _) if relaxed.is_some() => relaxed.map_or(String::new(), |refusal| refusal.words()),
+                (Unexplained::Full, _) => "no serial order of the operations has these results".to_owned(),
+                (_, End::Truncated) => format!(
+                    "an operation did not return within {} steps, and no serial order explains that",
+                    control.settings.steps_max
+                ),
+                _ => "an operation waits for ever, and no serial order explains that".to_owned(),
+            };
+            let pc = if kind == ObjectKind::Stuck { finding::stuck(control).pc } else { 0 };
+            (finding::of_failure(control, Failure { kind: found, message, pc }, &self.test.name, run), pc)
+        });
+        let (preemptions, threads) = with(|control| (bound(control), control.lineup.threads.clone()));
+        Outcome::Fail(Box::new(Found {
+            kind,
+            finding,
+            history: Some(history),
+            unexplained: Some(unexplained),
+            refusal,
+            nondeterminism: None,
+            observation: self.observation.clone(),
+            coverage: CoverageRecord::Partial,
+            preemptions,
+            threads,
+            pc,
+        }))
+    }
+
+    /// Whether some operation panicked that does so in no serial history.
+    fn panics(&self, history: &Recorded) -> bool {
+        let serial = self.observation.histories();
+        let columns = history.columns.iter().enumerate();
+        with(|control| {
+            let results = &control.lineup.results;
+            let panicked = |result| results.text(result).starts_with(PANICKED);
+            columns.flat_map(|(at, column)| column.iter().map(move |operation| (at, operation.result))).any(
+                |(at, result)| {
+                    let known = |operation: &selvedge_lineup::SerialOp| {
+                        usize::from(operation.column) == at && operation.result == result
+                    };
+                    result.is_some_and(panicked) && !serial.iter().flatten().any(known)
+                },
+            )
+        })
+    }
+}
+
+/// Whether some thread could have gone in the second half of the run, and never did.
+fn starved(control: &Control) -> bool {
+    let steps = control.trace.steps();
+    let went = steps[steps.len() / 2..].iter().fold(0u64, |went, step| went | 1 << step.thread.index());
+    control.pending.iter().any(|pending| pending.is_enabled() && went & 1 << pending.thread.index() == 0)
+}

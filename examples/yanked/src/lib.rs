@@ -1,0 +1,1 @@
+//! Nothing: the tests are what there is to see.
