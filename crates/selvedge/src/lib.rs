@@ -30,6 +30,10 @@ use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Once;
 
+/// Wrappers that check queues, stacks, registers and locks of a running program.
+#[cfg(feature = "monitor")]
+pub use selvedge_monitor as monitor;
+
 pub use object::{Object, Specification, object, specification};
 pub use values::{Arguments, Small};
 

@@ -76,3 +76,64 @@ fn approximations_fail_or_do_not_know() {
     selvedge(&["check", FAIL, "--approximate", "k=99"]).expect(2);
     selvedge(&["check", FAIL, "--approximate", "k=2", "--certificate", "x"]).expect(2);
 }
+
+/// The paper's example from end to end: the C code of figure 1 gives the history of figure 2(b), which has length 4 and the counting
+/// representation of example 6.3; the violation shows at k=1 (table 1, B2), not at k=0.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[test]
+fn the_aba_example_of_the_paper() {
+    use selvedge_history::counting::{Counting, Label};
+    let findings = scratch("aba");
+    let _ = std::fs::remove_dir_all(&findings);
+    let directory = findings.to_str().expect("a plain name");
+    let run = selvedge(&["test", "examples/c/treiber_stack.c", "--findings", directory]).expect(1);
+    assert!(run.stdout.contains("treiber_stack: not-linearizable"), "{}", run.stdout);
+    let mut files = std::fs::read_dir(&findings).expect("there are findings").flatten();
+    let text = std::fs::read_to_string(files.next().expect("there is one").path()).expect("it can be read");
+    let finding: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+    let mut counting = Counting::new(4);
+    let mut lines = Vec::new();
+    let mut called = std::collections::HashMap::new();
+    for step in finding["steps"].as_array().expect("it has steps") {
+        let (thread, what) = (step["thread"].as_u64().expect("a number"), step["what"].as_str().expect("a text"));
+        if let Some(call) = what.strip_prefix("call ") {
+            let call = call.trim_end_matches("()").to_owned();
+            counting.call(thread, Label::parse(&call).expect("a label").pending()).expect("it fits");
+            lines.push(match call.strip_prefix("push(").and_then(|rest| rest.strip_suffix(')')) {
+                Some(value) => format!("{thread} call push {value}"),
+                None => format!("{thread} call pop"),
+            });
+            called.insert(thread, call);
+        } else if let Some(result) = what.strip_prefix("return ") {
+            let call = &called[&thread];
+            let (label, line) = match result {
+                "void" => (call.clone(), format!("{thread} return")),
+                "empty" => (format!("{call} -> EMPTY"), format!("{thread} return")),
+                value => (format!("{call} -> {value}"), format!("{thread} return {value}")),
+            };
+            counting.ret(thread, Label::parse(&label).expect("a label")).expect("it fits");
+            lines.push(line);
+        }
+    }
+    assert_eq!(counting.length(), 4);
+    let counts = counting.representation();
+    let mut counted: Vec<String> = counts
+        .iter()
+        .flat_map(|(label, triangle)| triangle.intervals().map(move |(i, j, n)| format!("{n} {label} [{i},{j}]")))
+        .collect();
+    counted.sort();
+    let paper = [
+        "1 pop -> 1 [1,1]",
+        "1 pop -> 3 [1,3]",
+        "1 pop -> EMPTY [4,4]",
+        "1 push(1) [0,0]",
+        "1 push(2) [2,2]",
+        "1 push(3) [3,3]",
+    ];
+    assert_eq!(counted, paper);
+    let path = history("aba.jsonl", &lines.join("; "));
+    for (k, code) in [(0, 3), (1, 1), (2, 1), (3, 1), (4, 1)] {
+        let run = selvedge(&["check", &path, "--object", "stack", "--approximate", &format!("k={k}")]).expect(code);
+        assert!(run.stdout.contains("length 4"), "{}", run.stdout);
+    }
+}

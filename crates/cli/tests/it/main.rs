@@ -10,6 +10,7 @@ mod documents;
 mod limits;
 mod manual;
 mod modelling;
+mod monitoring;
 mod objects;
 mod page;
 mod quasi;

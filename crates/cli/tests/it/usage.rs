@@ -11,6 +11,7 @@ fn help() {
         "test",
         "replay",
         "check",
+        "monitor",
         "model",
         "verify",
         "convert",

@@ -4,7 +4,7 @@
 //! every writer that is not idle has sent one that is later by the window. At equal times calls come before returns, so that the operations
 //! overlap: nobody can tell which was first.
 //!
-//! Invariant: what is handed out is in order, except for late events, and a late call is told: taken as if it were called now it would
+//! Invariant: what is handed out is in order, except for late returns. A late call is given back: taken as if it were called now it would
 //! seem to come after operations that it overlapped, so whoever watches must start over. A late return only seems to take longer, which hides
 //! violations and makes none. Memory: at most `held_max` events are held; beyond that the oldest goes out.
 
@@ -71,17 +71,19 @@ impl<E> Merge<E> {
         self.writers.insert(writer, i64::MIN);
     }
 
-    /// An event arrives; whether it is a call that comes too late. Such a one is handed out next.
+    /// An event arrives. A call that comes too late is given back.
     #[must_use]
-    pub fn push(&mut self, writer: u64, time: i64, is_return: bool, event: E) -> bool {
+    pub fn push(&mut self, writer: u64, time: i64, is_return: bool, event: E) -> Option<E> {
         let latest = self.writers.entry(writer).or_insert(time);
         *latest = time.max(*latest);
         // Where clocks are apart, an operation may have begun earlier and ended later.
         let time = if is_return { time.saturating_add(self.skew) } else { time.saturating_sub(self.skew) };
-        let late = time < self.handed_out;
+        if time < self.handed_out && !is_return {
+            return Some(event);
+        }
         self.number += 1;
         self.held.push(Reverse(Held { time: time.max(self.handed_out), is_return, number: self.number, event }));
-        late && !is_return
+        None
     }
 
     /// A writer has nothing to say for now: others do not wait for it.
@@ -131,10 +133,10 @@ mod tests {
         merge.open(1);
         merge.open(2);
         for (time, event) in [(10, 1), (30, 3), (29, 2), (50, 5)] {
-            assert!(!merge.push(1, time, false, event));
+            assert_eq!(merge.push(1, time, false, event), None);
         }
         assert!(drain(&mut merge).is_empty(), "the other writer may have something older");
-        assert!(!merge.push(2, 40, false, 4));
+        assert_eq!(merge.push(2, 40, false, 4), None);
         assert_eq!(drain(&mut merge), [1, 2, 3]);
         merge.idle(2);
         assert_eq!(drain(&mut merge), [4]);
@@ -145,32 +147,32 @@ mod tests {
     #[test]
     fn at_equal_times_calls_come_first() {
         let mut merge = Merge::new(0, 0, 100);
-        assert!(!merge.push(1, 7, true, 1));
-        assert!(!merge.push(2, 7, false, 2));
-        assert!(!merge.push(1, 9, false, 3));
-        assert!(!merge.push(2, 9, false, 4));
+        assert_eq!(merge.push(1, 7, true, 1), None);
+        assert_eq!(merge.push(2, 7, false, 2), None);
+        assert_eq!(merge.push(1, 9, false, 3), None);
+        assert_eq!(merge.push(2, 9, false, 4), None);
         assert_eq!(drain(&mut merge), [2, 1]);
     }
 
     #[test]
     fn late_calls_are_told_and_late_returns_only_take_longer() {
         let mut merge = Merge::new(0, 0, 100);
-        assert!(!merge.push(1, 100, false, 1));
-        assert!(!merge.push(1, 101, false, 2));
+        assert_eq!(merge.push(1, 100, false, 1), None);
+        assert_eq!(merge.push(1, 101, false, 2), None);
         assert_eq!(drain(&mut merge), [1]);
-        assert!(merge.push(2, 50, false, 3));
-        assert!(!merge.push(2, 50, true, 4));
+        assert_eq!(merge.push(2, 50, false, 3), Some(3));
+        assert_eq!(merge.push(2, 50, true, 4), None);
         merge.idle(2);
-        assert_eq!(drain(&mut merge), [3, 4]);
+        assert_eq!(drain(&mut merge), [4]);
     }
 
     #[test]
     fn skew_widens_operations() {
         let mut merge = Merge::new(0, 10, 100);
-        assert!(!merge.push(1, 100, true, 1));
-        assert!(!merge.push(2, 115, false, 2));
-        assert!(!merge.push(1, 300, false, 3));
-        assert!(!merge.push(2, 300, false, 4));
+        assert_eq!(merge.push(1, 100, true, 1), None);
+        assert_eq!(merge.push(2, 115, false, 2), None);
+        assert_eq!(merge.push(1, 300, false, 3), None);
+        assert_eq!(merge.push(2, 300, false, 4), None);
         assert_eq!(drain(&mut merge), [2, 1], "115 on one clock may be before 100 on another");
     }
 
@@ -178,7 +180,7 @@ mod tests {
     fn no_more_are_held_than_there_is_room_for() {
         let mut merge = Merge::new(1_000, 0, 3);
         for time in 0..5 {
-            assert!(!merge.push(1, time, false, time as u32));
+            assert_eq!(merge.push(1, time, false, time as u32), None);
         }
         assert_eq!(drain(&mut merge), [0, 1]);
         assert_eq!(merge.held(), 3);

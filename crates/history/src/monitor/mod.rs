@@ -5,6 +5,7 @@
 //! | [`collection`] | queues, stacks, priority queues, bags; values distinct | nothing of queues and bags; what takes more than two values of stacks |
 //! | [`register`] | registers; values distinct | nothing |
 //! | [`frontier`] | all others: every way in which the operations may have taken effect | nothing, until there are too many ways |
+//! | [`counters`] | queues: A_k, the last k pasts only | what is further apart |
 //! | [`permits`] | mutexes and semaphores, however many threads wait | refusals |
 //! | [`Merge`] | events of several writers, put in order | |
 //! | [`Monitor`] | any of them, events by thread, object and key | |
@@ -35,6 +36,7 @@
 
 mod alarm;
 pub mod collection;
+pub mod counters;
 pub mod frontier;
 mod merge;
 mod part;

@@ -4,6 +4,7 @@
 
 use super::alarm::{Alarm, Rule, Shown, Span};
 use super::collection::{Collection, Order};
+use super::counters::Counters;
 use super::frontier::{Follow, Frontier};
 use super::permits::Permits;
 use super::register::RegisterRule;
@@ -20,6 +21,8 @@ pub(super) enum Rules {
         rule: Box<RegisterRule<Value>>,
         ways: Box<dyn Follow>,
     },
+    /// A_k of a queue.
+    Counted(Box<Counters<Value>>),
     Other {
         ways: Box<dyn Follow>,
         permits: Option<Permits>,
@@ -34,6 +37,8 @@ pub(super) struct OpenOperation {
     /// The name that the object has for it.
     pub method: &'static str,
     pub argument: Value,
+    /// The past that it began in, where pasts are counted.
+    pub past: u64,
 }
 
 #[derive(Debug)]
@@ -91,6 +96,10 @@ impl Part {
     fn rules(kind: Kind, settings: &Settings) -> Result<Rules, Misuse> {
         let initial = settings.initial.as_ref();
         let order = match kind {
+            Kind::Queue if settings.k.is_some() => {
+                unstated(initial)?;
+                return Ok(Rules::Counted(Box::new(Counters::new(settings.k.unwrap_or(0)))));
+            }
             Kind::Queue => Order::Fifo,
             Kind::Stack => Order::Lifo,
             Kind::PriorityQueue => Order::LargestFirst,
@@ -111,8 +120,7 @@ impl Part {
                 return Ok(Rules::Other { ways, permits });
             }
         };
-        // The initial value is refused here where it is none.
-        kind.with_object(initial, Fits("", &Value::Nil, None))?.ok();
+        unstated(initial)?;
         let mut collection = Collection::new(order);
         collection.limit(settings.inside_max);
         Ok(Rules::Collection(Box::new(collection)))
@@ -121,6 +129,7 @@ impl Part {
     fn attach(&mut self) {
         match &mut self.rules {
             Rules::Collection(collection) => collection.attach(),
+            Rules::Counted(counters) => counters.attach(),
             Rules::Register { rule, ways } => {
                 rule.attach();
                 ways.give_up();
@@ -159,7 +168,7 @@ impl Part {
     }
 
     /// An operation is called.
-    pub fn call(&mut self, op: &OpenOperation) {
+    pub fn call(&mut self, op: &mut OpenOperation) {
         let at = op.call;
         match &mut self.rules {
             Rules::Collection(collection) => match op.method {
@@ -167,6 +176,12 @@ impl Part {
                 "deq" | "pop" | "poll" | "remove" => collection.call_remove(at),
                 _ => {}
             },
+            Rules::Counted(counters) => {
+                op.past = counters.call();
+                if op.method == "enq" {
+                    counters.call_insert(op.past, at, op.thread, &op.argument);
+                }
+            }
             Rules::Register { rule, ways } => {
                 if !ways.is_lost() {
                     ways.call(at, op.method, &op.argument).expect("it fits the object");
@@ -210,6 +225,16 @@ impl Part {
                 // A look without taking: nothing is said about those.
                 _ => self.unchecked += 1,
             },
+            Rules::Counted(counters) => match (op.method, outcome) {
+                ("enq", Outcome::Return(_)) => counters.ret_insert(at, op.call, &op.argument),
+                ("enq", Outcome::Fail) => counters.fail_insert(&op.argument),
+                ("deq", Outcome::Return(value)) => {
+                    let value = Some(value).filter(|value| !value.is_nil());
+                    counters.ret_remove(op.past, span, value, alarms);
+                }
+                ("enq" | "deq", _) => {}
+                _ => self.unchecked += 1,
+            },
             Rules::Register { rule, ways } => {
                 match (op.method, outcome) {
                     ("write", Outcome::Return(_)) => rule.ret_write(at, &op.argument),
@@ -240,6 +265,7 @@ impl Part {
             + self.unchecked_before
             + match &self.rules {
                 Rules::Collection(collection) => collection.unchecked(),
+                Rules::Counted(counters) => counters.unchecked(),
                 Rules::Register { ways, .. } if !ways.is_lost() => 0,
                 Rules::Register { rule, .. } => rule.unchecked(),
                 Rules::Other { .. } => 0,
@@ -261,6 +287,7 @@ impl Part {
     pub fn entries(&self) -> usize {
         match &self.rules {
             Rules::Collection(collection) => collection.entries(),
+            Rules::Counted(counters) => counters.entries(),
             Rules::Register { rule, ways } => rule.entries() + ways.entries(),
             Rules::Other { ways, .. } => ways.entries(),
         }
@@ -272,9 +299,19 @@ impl Part {
             && self.strange == 0
             && match &self.rules {
                 Rules::Collection(collection) => collection.is_fresh(),
-                Rules::Register { .. } => false,
+                Rules::Register { .. } | Rules::Counted(_) => false,
                 Rules::Other { ways, .. } => ways.is_fresh(),
             }
+    }
+}
+
+/// Collections start empty.
+fn unstated(initial: Option<&Value>) -> Result<(), Misuse> {
+    match initial {
+        None | Some(Value::Nil) => Ok(()),
+        Some(found) => {
+            Err(Misuse::Initial { expected: "left out, as the object always starts the same", found: found.clone() })
+        }
     }
 }
 

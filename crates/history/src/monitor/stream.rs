@@ -33,11 +33,13 @@ pub struct Settings {
     pub attach: bool,
     /// How many values a collection may hold before new ones are not remembered.
     pub inside_max: usize,
+    /// For queues: operation counting with A_k in place of the exact rules.
+    pub k: Option<usize>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { initial: None, attach: false, inside_max: 1 << 24 }
+        Settings { initial: None, attach: false, inside_max: 1 << 24, k: None }
     }
 }
 
@@ -67,7 +69,7 @@ pub enum Refused {
     },
     /// The thread had called already. The earlier call stays open; this one is taken.
     CallWhileOpen,
-    /// The thread has called nothing. The event is left out.
+    /// The thread has called nothing: its call was missed, and checking starts over.
     OutcomeWithoutCall,
 }
 
@@ -268,7 +270,8 @@ impl Monitor {
         let part = if object.is_empty() && key.is_nil() { None } else { Some(Box::new((object.to_owned(), key))) };
         let at = self.counts.events;
         let strange = name.is_err();
-        let operation = OpenOperation { call: at, thread, method: name.as_ref().copied().unwrap_or(""), argument };
+        let mut operation =
+            OpenOperation { call: at, thread, method: name.as_ref().copied().unwrap_or(""), argument, past: 0 };
         if strange {
             let settings = self.settings.clone();
             let watched = self.part(&part);
@@ -276,7 +279,7 @@ impl Monitor {
             watched.start_over(at, &settings);
             self.counts.restarts += 1;
         } else {
-            self.part(&part).call(&operation);
+            self.part(&part).call(&mut operation);
         }
         if let Some(thread) = self.threads.get_mut(&thread) {
             thread.open = Some(Open { part, operation, strange });
@@ -291,6 +294,8 @@ impl Monitor {
         let open = number.and_then(|number| self.threads.get_mut(&number)).and_then(|thread| thread.open.take());
         let Some(open) = open else {
             self.counts.refused += 1;
+            // Its call was missed, and with it what it did.
+            self.start_over();
             return Err(Refused::OutcomeWithoutCall);
         };
         if let (false, Outcome::Return(output)) = (open.strange, &outcome) {

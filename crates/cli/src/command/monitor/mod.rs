@@ -52,6 +52,10 @@ pub struct Flags {
     #[arg(long, value_name = "NAME", value_parser = objects())]
     object: Kind,
 
+    /// For queues: count operations over the last K pasts in place of the exact rules
+    #[arg(short = 'k', value_name = "K")]
+    k: Option<usize>,
+
     /// Go on when the end of the file is reached: more will be written
     #[arg(long, requires = "file")]
     follow: bool,
@@ -95,6 +99,7 @@ type Wait = Option<Duration>;
 pub struct Settings {
     file: Option<PathBuf>,
     object: Kind,
+    k: Option<usize>,
     follow: bool,
     listen: Option<Address>,
     attach: bool,
@@ -113,6 +118,9 @@ impl Flags {
             let message = format!("--attach: the state of a {} would have to be known", self.object);
             return Err(usage(&message));
         }
+        if self.k.is_some() && self.object != Kind::Queue {
+            return Err(usage("-k counts operations of queues; other objects have exact rules only"));
+        }
         let file = self.file.filter(|path| !source::is_stdin(path));
         if self.follow && file.is_none() {
             return Err(usage("--follow is for files; standard input is read until it ends"));
@@ -120,6 +128,7 @@ impl Flags {
         Ok(Settings {
             file,
             object: self.object,
+            k: self.k,
             follow: self.follow,
             listen: self.listen,
             attach: self.attach,
@@ -148,8 +157,10 @@ fn watch(settings: &Settings) -> Result<Exit, Trouble> {
         complain(&format!("warning: Ctrl-C will end selvedge without a summary: {error}\n"));
     }
     let voice = Voice { json: settings.json };
-    let mut watcher = Watcher::new(settings.object, settings.initial.clone(), settings.attach, voice)
-        .map_err(|misuse| Trouble::new("--initial", misuse))?;
+    let (initial, attach, k) = (settings.initial.clone(), settings.attach, settings.k);
+    let taken = selvedge_history::monitor::Settings { initial, attach, k, ..Default::default() };
+    let mut watcher =
+        Watcher::new(settings.object, taken, voice).map_err(|misuse| Trouble::new("--initial", misuse))?;
     watcher.order_by(settings.window, settings.skew);
     watcher.keep(settings.html.is_some());
     let snapshot = Arc::new(Mutex::new(Snapshot::default()));

@@ -43,19 +43,23 @@ pub struct Voice {
 struct Writer {
     /// The names of its threads, so that those of several writers are never the same.
     threads: HashMap<Value, Value>,
-    /// Its threads that have called and not returned.
+    /// When it last sent something, and the greatest time in that.
     last: Instant,
+    latest: Option<i64>,
     lines: u64,
     idle: bool,
 }
 
-/// An event that waits for its turn.
-type Held = (u64, LineEvent<'static>);
+/// What waits for its turn.
+enum Held {
+    Event(u64, LineEvent<'static>),
+    /// The writer is gone; its threads have nothing open any more.
+    Left(u64),
+}
 
 pub struct Watcher {
     monitor: Monitor,
-    initial_given: bool,
-    attach: bool,
+    settings: Settings,
     voice: Voice,
     writers: HashMap<u64, Writer>,
     merge: Merge<Held>,
@@ -76,14 +80,11 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    pub fn new(kind: Kind, initial: Option<Value>, attach: bool, voice: Voice) -> Result<Self, Misuse> {
-        let initial_given = initial.is_some();
-        let settings = Settings { initial, attach, ..Settings::default() };
+    pub fn new(kind: Kind, settings: Settings, voice: Voice) -> Result<Self, Misuse> {
         let now = Instant::now();
         Ok(Watcher {
-            monitor: Monitor::new(kind, settings)?,
-            initial_given,
-            attach,
+            monitor: Monitor::new(kind, settings.clone())?,
+            settings,
             voice,
             writers: HashMap::new(),
             merge: Merge::new(0, 0, HELD_MAX),
@@ -117,7 +118,8 @@ impl Watcher {
     pub fn take(&mut self, message: Message) -> Result<(), Trouble> {
         match message {
             Message::Opened(number) => {
-                let writer = Writer { threads: HashMap::new(), last: Instant::now(), lines: 0, idle: false };
+                let writer =
+                    Writer { threads: HashMap::new(), last: Instant::now(), latest: None, lines: 0, idle: false };
                 self.writers.insert(number, writer);
                 self.writers_total += 1;
                 self.merge.open(number);
@@ -148,7 +150,11 @@ impl Watcher {
         let read = std::str::from_utf8(line).map_err(|_| "bytes that are not UTF-8".to_owned());
         match read.and_then(|text| read_line(text).map_err(|error| error.to_string())) {
             Ok(None) => {}
-            Ok(Some((LineEvent::Header { object, initial }, _))) => self.header(object, initial)?,
+            Ok(Some((LineEvent::Header { object, initial }, _))) => match self.header(object, initial) {
+                // One writer of many does not end it all.
+                Err(trouble) if number > 0 => self.missed(number, &trouble.reason),
+                answer => answer?,
+            },
             Ok(Some((LineEvent::End(_), _))) => {}
             Ok(Some((event, time))) => self.event(number, event, time),
             Err(reason) => self.missed(number, &reason),
@@ -162,8 +168,8 @@ impl Watcher {
             let reason = format!("the events are of a {other}, but --object says {kind}");
             return Err(Trouble::new("the header", reason).advise(format!("--object {other} watches such an object")));
         }
-        if initial.is_some() && !self.initial_given && self.monitor.counts().events == 0 {
-            let settings = Settings { initial, attach: self.attach, ..Settings::default() };
+        if initial.is_some() && self.settings.initial.is_none() && self.monitor.counts().events == 0 {
+            let settings = Settings { initial, ..self.settings.clone() };
             self.monitor = Monitor::new(kind, settings).map_err(|misuse| Trouble::new("the header", misuse))?;
         }
         Ok(())
@@ -172,36 +178,49 @@ impl Watcher {
     fn event(&mut self, number: u64, event: LineEvent<'_>, time: Option<i64>) {
         let Some(time) = time else {
             // One writer's lines are in the order in which things happened; those of several are not.
-            if self.writers_total > 1 || self.timed {
+            let unordered = self.writers.len() > 1 || self.timed;
+            self.feed(number, event);
+            if unordered {
                 self.untimed += 1;
-                self.say("untimed", &format!("writer {number}: an event without `time`: with several writers nobody knows when it was; checking starts over"));
+                let why = "with several writers nobody knows when it was; checking starts over";
+                self.say("untimed", &format!("writer {number}: an event without `time`: {why}"));
+                // Only now: what it put in may be out already.
                 self.monitor.start_over();
             }
-            self.feed(number, event);
             return;
         };
         self.timed = true;
         let is_return = matches!(event, LineEvent::Outcome { .. });
-        if self.merge.push(number, time, is_return, (number, owned(event))) {
+        if let Some(late) = self.merge.push(number, time, is_return, Held::Event(number, owned(event))) {
             self.late += 1;
-            self.say("late", &format!("writer {number}: a call came after later events had been taken; checking starts over (--window TIME waits longer)"));
+            let why = "checking starts over (--window TIME waits longer)";
+            self.say("late", &format!("writer {number}: a call came after later events had been taken; {why}"));
+            self.release(late);
             self.monitor.start_over();
         }
         if let Some(writer) = self.writers.get_mut(&number) {
             writer.idle = false;
             writer.last = Instant::now();
+            writer.latest = writer.latest.max(Some(time));
         }
     }
 
     fn hand_out(&mut self) {
-        while let Some((number, event)) = self.merge.ready() {
-            self.feed(number, event);
+        while let Some(held) = self.merge.ready() {
+            self.release(held);
         }
     }
 
     fn flush(&mut self) {
-        while let Some((number, event)) = self.merge.flush() {
-            self.feed(number, event);
+        while let Some(held) = self.merge.flush() {
+            self.release(held);
+        }
+    }
+
+    fn release(&mut self, held: Held) {
+        match held {
+            Held::Event(number, event) => self.feed(number, event),
+            Held::Left(number) => self.leave(number),
         }
     }
 
@@ -244,13 +263,7 @@ impl Watcher {
         let line = self.writers.get(&number).map_or(0, |writer| writer.lines);
         let (kind, more) = match refused {
             Refused::Misuse { .. } => ("misuse", "; nobody knows what it did, so checking of the object starts over"),
-            Refused::OutcomeWithoutCall => {
-                // Its call was missed, and with it what it did.
-                if !self.attach {
-                    self.monitor.start_over();
-                }
-                ("outcome", "; its call was missed, so checking starts over")
-            }
+            Refused::OutcomeWithoutCall => ("outcome", "; its call was missed, so checking starts over"),
             _ => ("call", ""),
         };
         self.say(kind, &format!("writer {number}, near line {line}: {refused}{more}"));
@@ -282,21 +295,25 @@ impl Watcher {
         Ok(())
     }
 
+    /// A writer is gone. What it sent last may still be held back, so its threads leave when that is handed out.
     fn close(&mut self, number: u64) {
-        self.merge.idle(number);
-        self.hand_out();
-        if self.writers.len() == 1 {
-            self.flush();
-        }
-        let Some(writer) = self.writers.remove(&number) else { return };
-        // What it had open may or may not have happened. Only now: its last events may still be held back.
-        let threads: Vec<Value> = writer.threads.into_values().collect();
-        if !threads.is_empty() {
-            while self.merge.held() > 0 {
-                self.flush();
+        match self.writers.get(&number).and_then(|writer| writer.latest) {
+            Some(latest) => {
+                let _ = self.merge.push(number, latest, true, Held::Left(number));
+                self.merge.idle(number);
+                self.hand_out();
+            }
+            None => {
+                self.merge.idle(number);
+                self.leave(number);
             }
         }
-        for thread in threads {
+    }
+
+    /// What its threads had open may or may not have happened.
+    fn leave(&mut self, number: u64) {
+        let Some(writer) = self.writers.remove(&number) else { return };
+        for thread in writer.threads.into_values() {
             self.monitor.leave(&thread);
         }
     }
@@ -438,6 +455,9 @@ impl Watcher {
         if !Monitor::is_exact(self.monitor.kind()) {
             doubts.push(format!("the rules for a {} see most violations, not all", self.monitor.kind()));
         }
+        if let Some(k) = self.settings.k {
+            doubts.push(format!("counting at k={k} sees what is recent, not all"));
+        }
         let mut doubt = |number: u64, what: &str| {
             if number > 0 {
                 doubts.push(format!("{} {what}", count(number)));
@@ -452,7 +472,7 @@ impl Watcher {
         doubt(self.untimed, "events had no time");
         doubt(counts.restarts, "times checking started over");
         doubt(counts.open, "operations are still open");
-        if self.attach {
+        if self.settings.attach {
             doubts.push("what happened before the monitor began".to_owned());
         }
         doubts

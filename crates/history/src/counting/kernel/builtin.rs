@@ -7,11 +7,11 @@ use std::fmt::Write;
 use crate::Value;
 
 /// A mutex without owner: acquired and released by turns.
-pub const MUTEX: &str = include_str!("../../../../../examples/kernels/mutex.grammar");
+pub const MUTEX: &str = include_str!("grammars/mutex.grammar");
 /// A readers-writer lock for any number of readers.
-pub const RWLOCK: &str = include_str!("../../../../../examples/kernels/rwlock.grammar");
+pub const RWLOCK: &str = include_str!("grammars/rwlock.grammar");
 /// A number from 0 up that cannot be decremented at 0.
-pub const COUNTER: &str = include_str!("../../../../../examples/kernels/counter.grammar");
+pub const COUNTER: &str = include_str!("grammars/counter.grammar");
 
 /// A semaphore with that many permits at first, to which more may be given back than were taken.
 pub fn semaphore(permits: u64) -> String {

@@ -48,7 +48,7 @@ fn objects() -> Vec<Object> {
         },
         Object {
             name: "semaphore(2)",
-            grammar: include_str!("../../../../../examples/kernels/semaphore-2.grammar").to_owned(),
+            grammar: include_str!("../../../src/counting/kernel/grammars/semaphore-2.grammar").to_owned(),
             start: 2,
             step: |free, label| permits(free, 2, label),
             labels: SEMAPHORE,

@@ -1,0 +1,54 @@
+//! Wrappers that check concurrent objects in process, while the program runs.
+//!
+//! ```
+//! use selvedge_monitor::Queue;
+//! use std::collections::VecDeque;
+//! use std::sync::Mutex;
+//!
+//! let queue = Queue::wrap(Mutex::new(VecDeque::new()));
+//! std::thread::scope(|scope| {
+//!     scope.spawn(|| (0..100).for_each(|i| queue.push(i)));
+//!     scope.spawn(|| (0..100).for_each(|_| { queue.pop(); }));
+//! });
+//! assert_eq!(queue.report().violations(), []);
+//! ```
+//!
+//! | wrapper | checks | how |
+//! |---|---|---|
+//! | [`Queue`] | FIFO order and duplicates at once; losses and false empty answers a little later | in the operations themselves: O(1), lock-free, no records |
+//! | [`CountedQueue`] | A_k: operation counting over the last k pasts | records, checked now and then |
+//! | [`Stack`] | LIFO order, duplicates, false empty answers | records |
+//! | [`Register`] | reads | records |
+//! | [`Lock`] | exclusion | records |
+//!
+//! *Records* are written to a buffer of the thread, without locks; every few hundred operations some thread takes all buffers and checks them in order. A
+//! thread whose buffer is full waits for that: nothing is dropped. What is not checked is counted, and [`Verdict::Unknown`] says so.
+//!
+//! Invariant: a violation reported is one that linearizability has too. Memory does not depend on the number of operations.
+
+mod c;
+mod clock;
+mod counted;
+mod examiner;
+mod lock;
+mod queue;
+mod raw;
+mod record;
+mod register;
+mod report;
+mod ring;
+mod stack;
+mod threads;
+
+pub use counted::CountedQueue;
+pub use lock::{Guarded, Lock};
+pub use queue::{Queue, Stamped};
+pub use raw::{Exclusive, PushPop, ReadWrite};
+pub use register::Register;
+pub use report::{Report, Verdict, Violation};
+pub use stack::Stack;
+
+/// The examples of the manual.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/monitor.md")]
+struct Manual;

@@ -1,0 +1,252 @@
+//! Operations as records: written without locks, checked in order now and then.
+//!
+//! Each thread has a buffer that only it writes. Every 512 operations a thread tries to take all buffers and to hand the events in them to the checker, up to the oldest
+//! operation that is open. A thread whose buffer is full waits until it can.
+//!
+//! Invariant: the checker gets every event once, in the order of stamps. A thread says that it is about to call before it reads the
+//! clock, so nothing is called before what was handed out. If some operation stays open while [`PENDING_MAX`] others end, the records are given up and
+//! counted, and the checker starts over.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
+
+use super::clock::Clock;
+use super::report::{Findings, Report};
+use super::threads::{self, THREADS_MAX};
+
+const ENTRIES: usize = 1 << 10;
+
+/// From so many records on a thread tries to have them checked.
+const ENOUGH: u64 = 1 << 9;
+
+/// How many records may wait for an operation that is open.
+pub const PENDING_MAX: usize = 1 << 18;
+
+const IDLE: u64 = u64::MAX;
+const ENTERING: u64 = 0;
+
+/// An operation that is over.
+#[derive(Clone, Copy, Debug)]
+pub struct Record {
+    /// What it is; the checker knows.
+    pub kind: u64,
+    pub value: u64,
+    pub call: u64,
+    pub ret: u64,
+    pub thread: u32,
+    /// Whether its call was handed out, and what the checker noted then.
+    begun: bool,
+    pub note: u64,
+}
+
+/// What takes events in order.
+pub trait Checker: Send {
+    fn call(&mut self, record: &mut Record);
+    fn ret(&mut self, record: &Record, findings: &Findings);
+    /// Records were given up: what is inside is not known.
+    fn start_over(&mut self);
+    /// Operations that it could not check, ever.
+    fn unchecked(&self) -> u64;
+}
+
+#[repr(align(128))]
+struct Buffer {
+    entries: Box<[[AtomicU64; 4]]>,
+    head: AtomicU64,
+    tail: AtomicU64,
+    /// The call stamp of the operation that is open.
+    open: AtomicU64,
+    /// How many values the thread made.
+    values: AtomicU64,
+}
+
+impl Buffer {
+    fn new() -> Self {
+        let entry = || [const { AtomicU64::new(0) }; 4];
+        Buffer {
+            entries: (0..ENTRIES).map(|_| entry()).collect(),
+            head: AtomicU64::new(0),
+            tail: AtomicU64::new(0),
+            open: AtomicU64::new(IDLE),
+            values: AtomicU64::new(0),
+        }
+    }
+}
+
+struct State<C> {
+    checker: C,
+    pending: Vec<Record>,
+    /// The records in order: stamp, whether it is the return, and which.
+    order: Vec<(u64, u32)>,
+    /// Everything before this was handed out.
+    until: u64,
+    told: u64,
+}
+
+pub struct Recorder<C> {
+    clock: Clock,
+    buffers: Box<[OnceLock<Buffer>]>,
+    state: Mutex<State<C>>,
+    pub findings: Findings,
+}
+
+/// An operation that has been called.
+#[derive(Clone, Copy, Debug)]
+pub struct Begun {
+    thread: Option<usize>,
+    pub call: u64,
+}
+
+impl Begun {
+    /// One that the calling thread began, by its stamp.
+    pub fn again(call: u64) -> Self {
+        Begun { thread: threads::number().filter(|_| call != 0), call }
+    }
+}
+
+impl<C: Checker> Recorder<C> {
+    pub fn new(checker: C) -> Self {
+        Recorder {
+            clock: Clock::new(),
+            buffers: (0..THREADS_MAX).map(|_| OnceLock::new()).collect(),
+            state: Mutex::new(State { checker, pending: Vec::new(), order: Vec::new(), until: 1, told: 0 }),
+            findings: Findings::default(),
+        }
+    }
+
+    /// A number that no other value of this object has, from 1.
+    #[inline]
+    pub fn ticket(&self) -> u64 {
+        let Some(thread) = threads::number() else { return 0 };
+        let buffer = self.buffers[thread].get_or_init(Buffer::new);
+        let number = buffer.values.load(Ordering::Relaxed) + 1;
+        buffer.values.store(number, Ordering::Relaxed);
+        (thread as u64) << 48 | number
+    }
+
+    /// An operation is about to be called.
+    #[inline]
+    pub fn begin(&self) -> Begun {
+        let Some(thread) = threads::number() else { return Begun { thread: None, call: 0 } };
+        let buffer = self.buffers[thread].get_or_init(Buffer::new);
+        // In this order: whoever sees that nothing is open has read the clock before this does.
+        buffer.open.store(ENTERING, Ordering::SeqCst);
+        let call = self.clock.call();
+        buffer.open.store(call, Ordering::Release);
+        Begun { thread: Some(thread), call }
+    }
+
+    /// It has returned.
+    #[inline]
+    pub fn end(&self, begun: Begun, kind: u64, value: u64) {
+        let Some(thread) = begun.thread else {
+            self.lose();
+            return;
+        };
+        let Some(buffer) = self.buffers[thread].get() else { return };
+        let ret = self.clock.ret();
+        let tail = buffer.tail.load(Ordering::Relaxed);
+        let entry = &buffer.entries[tail as usize & (ENTRIES - 1)];
+        for (field, value) in entry.iter().zip([kind, value, begun.call, ret]) {
+            field.store(value, Ordering::Relaxed);
+        }
+        buffer.tail.store(tail + 1, Ordering::Release);
+        buffer.open.store(IDLE, Ordering::Release);
+        let waiting = tail + 1 - buffer.head.load(Ordering::Acquire);
+        if waiting >= ENOUGH && (waiting.is_multiple_of(ENOUGH / 4) || waiting >= ENTRIES as u64) {
+            self.hand_over(waiting >= ENTRIES as u64);
+        }
+    }
+
+    #[cold]
+    fn hand_over(&self, must: bool) {
+        match self.state.try_lock() {
+            Ok(mut state) => self.drain(&mut state),
+            Err(TryLockError::Poisoned(state)) => self.drain(&mut state.into_inner()),
+            Err(TryLockError::WouldBlock) if must => self.check(),
+            Err(TryLockError::WouldBlock) => {}
+        }
+    }
+
+    /// An operation of a thread that has no number was missed.
+    #[cold]
+    fn lose(&self) {
+        self.findings.unchecked(1);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.checker.start_over();
+    }
+
+    /// Checks what is recorded and in order.
+    pub fn check(&self) {
+        self.drain(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    pub fn report(&self, exact: bool) -> Report {
+        self.check();
+        self.findings.report(exact)
+    }
+
+    fn drain(&self, state: &mut State<C>) {
+        let mut until = self.clock.call();
+        for (thread, buffer) in self.buffers.iter().enumerate() {
+            let Some(buffer) = buffer.get() else { continue };
+            until = until.min(oldest_open(buffer).unwrap_or(state.until));
+            let tail = buffer.tail.load(Ordering::Acquire);
+            let head = buffer.head.load(Ordering::Relaxed);
+            for number in head..tail {
+                let entry = &buffer.entries[number as usize & (ENTRIES - 1)];
+                let [kind, value, call, ret] = [0, 1, 2, 3].map(|field| entry[field].load(Ordering::Relaxed));
+                state.pending.push(Record { kind, value, call, ret, thread: thread as u32, begun: false, note: 0 });
+            }
+            buffer.head.store(tail, Ordering::Release);
+        }
+        state.hand_out(until.max(state.until), &self.findings);
+    }
+}
+
+/// A stamp that no operation of the thread that is open, or that will be called, is before; `None` when it cannot be told now.
+fn oldest_open(buffer: &Buffer) -> Option<u64> {
+    for _ in 0..64 {
+        match buffer.open.load(Ordering::SeqCst) {
+            ENTERING => std::hint::spin_loop(),
+            open => return Some(open),
+        }
+    }
+    None
+}
+
+impl<C: Checker> State<C> {
+    fn hand_out(&mut self, until: u64, findings: &Findings) {
+        self.order.clear();
+        for (i, record) in self.pending.iter().enumerate() {
+            if !record.begun && record.call < until {
+                self.order.push((record.call << 1, i as u32));
+            }
+            if record.ret < until {
+                self.order.push((record.ret << 1 | 1, i as u32));
+            }
+        }
+        self.order.sort_unstable();
+        for &(stamp, i) in &self.order {
+            let record = &mut self.pending[i as usize];
+            if stamp & 1 == 0 {
+                record.begun = true;
+                self.checker.call(record);
+            } else {
+                self.checker.ret(record, findings);
+            }
+        }
+        self.pending.retain(|record| record.ret >= until);
+        self.until = until;
+        if self.pending.len() > PENDING_MAX {
+            findings.unchecked(self.pending.len() as u64);
+            self.pending.clear();
+            self.checker.start_over();
+        }
+        let unchecked = self.checker.unchecked();
+        if unchecked > self.told {
+            findings.unchecked(unchecked - self.told);
+            self.told = unchecked;
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Violations injected in a live queue, each reported within the delay that `docs/monitor.md` states; and none in a right one.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::time::{Duration, Instant};
+
+use crossbeam_queue::SegQueue;
+use selvedge_monitor::{CountedQueue, PushPop, Queue, Stamped, Verdict};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    None,
+    Reorder,
+    Duplicate,
+    Lose,
+    FalseEmpty,
+}
+
+/// A queue that does something wrong once, at some removal.
+struct Faulty<T> {
+    queue: SegQueue<T>,
+    fault: Fault,
+    at: u64,
+    removals: AtomicU64,
+    /// What comes out next, before everything else.
+    held: Mutex<Option<T>>,
+    holds: AtomicU64,
+    /// Who did it.
+    culprit: Mutex<Option<std::thread::ThreadId>>,
+}
+
+impl<T> Faulty<T> {
+    fn new(fault: Fault, at: u64) -> Self {
+        let (queue, held) = (SegQueue::new(), Mutex::new(None));
+        Faulty {
+            queue,
+            fault,
+            at,
+            removals: AtomicU64::new(0),
+            held,
+            holds: AtomicU64::new(0),
+            culprit: Mutex::new(None),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.removals.load(SeqCst) > self.at
+    }
+}
+
+impl<T: Clone> PushPop<T> for Faulty<T> {
+    fn push(&self, value: T) {
+        self.queue.push(value);
+    }
+
+    fn pop(&self) -> Option<T> {
+        if self.holds.load(SeqCst) == 1
+            && let Some(held) = self.held.lock().unwrap().take()
+        {
+            self.holds.store(0, SeqCst);
+            return Some(held);
+        }
+        if self.removals.fetch_add(1, SeqCst) != self.at {
+            return self.queue.pop();
+        }
+        match self.fault {
+            Fault::None => self.queue.pop(),
+            Fault::FalseEmpty => None,
+            Fault::Lose => {
+                drop(self.queue.pop());
+                self.queue.pop()
+            }
+            Fault::Duplicate => {
+                let value = self.queue.pop();
+                *self.held.lock().unwrap() = value.clone();
+                self.holds.store(1, SeqCst);
+                value
+            }
+            Fault::Reorder => {
+                let (first, second) = (self.queue.pop(), self.queue.pop());
+                *self.held.lock().unwrap() = first;
+                // Only when this removal has returned may the value come out that it overtook.
+                *self.culprit.lock().unwrap() = Some(std::thread::current().id());
+                self.holds.store(2, SeqCst);
+                second
+            }
+        }
+    }
+}
+
+/// Two threads push and pop; one of them looks whether the report has come, and how long that took.
+fn inject(fault: Fault) {
+    let operations = super::operations();
+    let queue: Queue<u64, Faulty<Stamped<u64>>> = Queue::wrap(Faulty::new(fault, operations / 2));
+    (0..64).for_each(|i| queue.push(i));
+    let found = std::sync::Arc::new(AtomicU64::new(0));
+    let counter = std::sync::Arc::clone(&found);
+    queue.on_violation(move |_| {
+        counter.fetch_add(1, SeqCst);
+    });
+    let late = Mutex::new(None);
+    std::thread::scope(|scope| {
+        for thread in 0..2 {
+            let (queue, found, late) = (&queue, &found, &late);
+            scope.spawn(move || {
+                let mut injected: Option<(Instant, u64)> = None;
+                for i in 0..operations {
+                    queue.push(thread << 40 | i);
+                    queue.pop();
+                    let me = Some(std::thread::current().id());
+                    if queue.inner().holds.load(SeqCst) == 2 && *queue.inner().culprit.lock().unwrap() == me {
+                        queue.inner().holds.store(1, SeqCst);
+                    }
+                    if fault == Fault::None || !queue.inner().is_over() {
+                        continue;
+                    }
+                    let (when, removals) = *injected.get_or_insert((Instant::now(), i));
+                    if found.load(SeqCst) > 0 {
+                        if thread == 0 {
+                            *late.lock().unwrap() = Some((when.elapsed(), i - removals));
+                        }
+                        return;
+                    }
+                    // Both threads go on until it is reported, for a while at least.
+                    assert!(
+                        i - removals < operations / 3 || when.elapsed() < Duration::from_secs(10),
+                        "{fault:?} is not seen"
+                    );
+                }
+            });
+        }
+    });
+    queue.examine();
+    std::thread::sleep(Duration::from_millis(11));
+    (0..2).for_each(|_| queue.examine());
+    let report = queue.report();
+    let rules: Vec<&str> = report.violations().iter().map(|violation| violation.rule).collect();
+    println!("{fault:?} at removal {}: {rules:?} after {:?}", operations / 2, late.lock().unwrap());
+    let expect: &[&str] = match fault {
+        Fault::None => &[],
+        Fault::Reorder | Fault::Lose => &["overtaken"],
+        Fault::Duplicate => &["not-inside"],
+        Fault::FalseEmpty => &["not-empty"],
+    };
+    assert_eq!(rules, expect, "{:?}", report.violations());
+    assert_eq!(report.unchecked(), 0);
+    assert_eq!(report.verdict(), if fault == Fault::None { Verdict::NothingWrong } else { Verdict::Fail });
+}
+
+#[test]
+fn a_right_queue_is_right() {
+    inject(Fault::None);
+}
+
+#[test]
+fn a_reordering_is_reported() {
+    inject(Fault::Reorder);
+}
+
+#[test]
+fn a_duplicate_is_reported() {
+    inject(Fault::Duplicate);
+}
+
+#[test]
+fn a_loss_is_reported() {
+    inject(Fault::Lose);
+}
+
+#[test]
+fn a_false_empty_answer_is_reported() {
+    inject(Fault::FalseEmpty);
+}
+
+/// A queue that is empty most of the time, with threads that ask all the time.
+#[test]
+fn empty_answers_that_are_true_are_no_alarm() {
+    const VALUES: u64 = 20_000;
+    let queue = Queue::wrap(SegQueue::new());
+    let (taken, empty) = (AtomicU64::new(0), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for i in 0..VALUES {
+                // Never so many that they cannot be remembered, whoever runs when.
+                while i > taken.load(SeqCst) + 100 {
+                    std::thread::yield_now();
+                }
+                queue.push(i);
+            }
+        });
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while taken.load(SeqCst) < VALUES {
+                    let count = if queue.pop().is_some() { &taken } else { &empty };
+                    count.fetch_add(1, SeqCst);
+                }
+            });
+        }
+    });
+    queue.examine();
+    assert!(empty.load(SeqCst) > 10, "it was empty now and then");
+    assert_eq!(queue.report().violations(), []);
+    assert_eq!(queue.report().unchecked(), 0);
+}
+
+/// More values inside than are remembered: that is said, and nothing is reported that is not so.
+#[test]
+fn a_long_queue_is_unknown_and_no_alarm() {
+    let queue = Queue::wrap(SegQueue::new());
+    (0..40_000).for_each(|i| queue.push(i));
+    (0..40_000).for_each(|_| {
+        queue.pop();
+    });
+    let report = queue.report();
+    assert_eq!(report.violations(), []);
+    assert_eq!(report.verdict(), Verdict::Unknown);
+    assert_eq!(report.unchecked(), 2 * (40_000 - (1 << 14)));
+}
+
+#[test]
+fn counters_see_what_is_recent() {
+    let operations = super::operations() / 4;
+    for (fault, seen) in [(Fault::None, 0), (Fault::Duplicate, 1)] {
+        let queue: CountedQueue<u64, Faulty<(u64, u64)>> = CountedQueue::wrap(Faulty::new(fault, operations / 2), 2);
+        (0..8).for_each(|i| queue.push(i));
+        std::thread::scope(|scope| {
+            for thread in 0..2 {
+                let queue = &queue;
+                scope.spawn(move || {
+                    for i in 0..operations {
+                        queue.push(thread << 40 | i);
+                        queue.pop();
+                    }
+                });
+            }
+        });
+        assert_eq!(queue.report().total(), seen, "{:?}", queue.report().violations());
+        assert_eq!(queue.report().unchecked(), 0);
+    }
+    // A stack in place of a queue: what came last leaves first, at once.
+    let queue: CountedQueue<u64, Mutex<Vec<(u64, u64)>>> = CountedQueue::wrap(Mutex::new(Vec::new()), 4);
+    queue.push(1);
+    queue.push(2);
+    queue.pop();
+    queue.pop();
+    let report = queue.report();
+    assert_eq!(report.violations().iter().map(|violation| violation.rule).collect::<Vec<_>>(), ["overtaken"]);
+}
+
+/// Memory that is used, in bytes.
+fn resident() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    4096 * text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0)
+}
+
+#[test]
+fn memory_does_not_depend_on_the_number_of_operations() {
+    let operations = super::operations();
+    let queue = Queue::wrap(SegQueue::new());
+    let counted = CountedQueue::wrap(SegQueue::new(), 2);
+    let round = |operations: u64| {
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for i in 0..operations / 4 {
+                        queue.push(i);
+                        queue.pop();
+                        if i % 16 == 0 {
+                            counted.push(i);
+                            counted.pop();
+                        }
+                    }
+                });
+            }
+        });
+        resident()
+    };
+    let early = round(operations / 10);
+    let late = round(operations);
+    println!("{operations} operations: {} KiB, then {} KiB", early >> 10, late >> 10);
+    assert!(late < early + (8 << 20), "{early} {late}");
+    assert_eq!((queue.report().total(), counted.report().total()), (0, 0));
+}
