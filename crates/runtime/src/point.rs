@@ -13,13 +13,14 @@ const ROOM: u64 = 64 << 10;
 /// The current thread is at a step. Comes back when it may make it, and then must record it.
 #[inline(never)]
 pub fn arrive(access: Access, wants: Wants, pc: u64) {
-    arrive_here(access, wants, pc);
+    let here = 0u8;
+    arrive_here(access, wants, pc, &raw const here as u64);
 }
 
-/// The same, for the one caller from which most steps come.
+/// The same, for callers that say where the stack is. It must be the same place whichever way they come: a replay would find less or more
+/// room otherwise.
 #[inline(always)]
-pub fn arrive_here(access: Access, wants: Wants, pc: u64) {
-    let here = 0u8;
+pub fn arrive_here(access: Access, wants: Wants, pc: u64, here: u64) {
     let (from, next) = {
         // SAFETY: the borrow ends with this block.
         let control = unsafe { state() };
@@ -30,7 +31,7 @@ pub fn arrive_here(access: Access, wants: Wants, pc: u64) {
         if site::pc() == pc && fiber.holds(frame) {
             fiber.frame = frame;
         }
-        if (&raw const here as u64) < fiber.bottom + ROOM {
+        if here < fiber.bottom + ROOM {
             fail(FindingKind::Crash, "stack overflow".into(), pc);
         }
         (control.current, control.arrive(access, wants))

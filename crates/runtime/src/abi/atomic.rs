@@ -59,6 +59,7 @@ impl Told {
 #[inline(never)]
 fn arrive(object: u64, size: u32, kind: Kind, told: Told, expected: u64, place: u64) -> bool {
     let pc = site::pc();
+    let (here, _) = site::registers();
     let (waited, retries) = {
         // SAFETY: code under control calls; the borrow ends with this block.
         let control = unsafe { state() };
@@ -69,13 +70,13 @@ fn arrive(object: u64, size: u32, kind: Kind, told: Told, expected: u64, place: 
     };
     let condition = told.condition(size, expected);
     if retries && !waited && told != Told::Never {
-        arrive_again(Access::new(object, size, kind).if_found(condition), told.failure(place), pc);
+        arrive_again(Access::new(object, size, kind).if_found(condition), told.failure(place), pc, here);
     } else {
         if waited {
             with(Control::expect_change);
         }
         let access = Access { object, size, kind, waits: waited, condition, changed: true, old: 0 };
-        point::arrive_here(access, if waited { Wants::Change } else { Wants::Nothing }, pc);
+        point::arrive_here(access, if waited { Wants::Change } else { Wants::Nothing }, pc, here);
     }
     let write = kind != Kind::Read && matches!(told, Told::Never | Told::Load);
     arena::check(object as usize, size as usize, write, pc);
@@ -84,12 +85,12 @@ fn arrive(object: u64, size: u32, kind: Kind, told: Told, expected: u64, place: 
 
 /// The same where loops that try again are looked at.
 #[inline(never)]
-fn arrive_again(mut access: Access, failure: Option<Failure>, pc: u64) {
+fn arrive_again(mut access: Access, failure: Option<Failure>, pc: u64, here: u64) {
     let wants = match failure {
         Some(failure) => with(|control| retry::arrive(control, pc, site::registers(), &mut access, failure)),
         None => Wants::Nothing,
     };
-    point::arrive(access, wants, pc);
+    point::arrive_here(access, wants, pc, here);
 }
 
 /// An access as it came out.
