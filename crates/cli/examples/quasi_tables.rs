@@ -339,7 +339,8 @@ fn tables() -> Result<(String, Vec<String>), String> {
     }
     let _ = std::fs::remove_dir_all(&bench.scratch);
     let seconds = began.elapsed().as_secs_f64();
-    text += &format!("\nAll three tables took {seconds:.0} s, with compiling, one program after the other.\n");
+    let build = if cfg!(debug_assertions) { " This was an unoptimised build (without `--release`)." } else { "" };
+    text += &format!("\nAll three tables took {seconds:.0} s, with compiling, one program after the other.{build}\n");
     Ok((text, others))
 }
 

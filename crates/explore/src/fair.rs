@@ -59,6 +59,17 @@ impl Fairness {
         self.first[thread.index()] & enabled != 0
     }
 
+    /// The threads among `enabled` that have to let others go first, one bit each.
+    pub fn held_back(&self, enabled: u64) -> u64 {
+        let (mut rest, mut back) = (self.held & enabled, 0);
+        while rest != 0 {
+            let thread = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            back |= u64::from(self.first[thread] & enabled != 0) << thread;
+        }
+        back
+    }
+
     /// Whether anybody is held back at all.
     #[inline]
     pub fn any(&self) -> bool {
@@ -79,8 +90,10 @@ mod tests {
         fair.stepped(Thread(1), true, all);
         assert!(fair.holds(Thread(0), all), "thread 2 has not had its turn");
         assert!(fair.holds(Thread(1), all));
+        assert_eq!(fair.held_back(all), 0b011);
         fair.stepped(Thread(2), false, all);
         assert!(!fair.holds(Thread(0), all));
+        assert_eq!(fair.held_back(all), 0b010);
         assert!(fair.holds(Thread(1), all), "thread 0 could go when thread 1 yielded, and has not gone since");
         fair.stepped(Thread(0), true, all);
         assert!(!fair.holds(Thread(1), all));

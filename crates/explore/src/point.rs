@@ -43,9 +43,22 @@ pub struct ChoicePoint<'a> {
     pub trace: &'a Trace,
     /// Every thread that was created and has not ended, in the order of creation.
     pub pending: &'a [Pending],
+    /// The threads that are [`Readiness::Ready`], one bit each.
+    pub ready: u64,
+    /// The threads that are [`Readiness::Held`], one bit each.
+    pub held: u64,
 }
 
-impl ChoicePoint<'_> {
+impl<'a> ChoicePoint<'a> {
+    /// The moment after these steps, with these threads.
+    pub fn new(trace: &'a Trace, pending: &'a [Pending]) -> Self {
+        let with = |readiness: Readiness| {
+            let threads = pending.iter().filter(|pending| pending.readiness == readiness);
+            threads.fold(0, |set, pending| set | 1 << pending.thread.index())
+        };
+        ChoicePoint { trace, pending, ready: with(Readiness::Ready), held: with(Readiness::Held) }
+    }
+
     /// Who made the last step.
     #[inline]
     pub fn current(&self) -> Option<Thread> {
@@ -58,20 +71,16 @@ impl ChoicePoint<'_> {
         self.pending.iter().find(|pending| pending.thread == thread)
     }
 
-    /// The threads to choose from: those that are ready, or, when nobody is, those that are held.
+    /// The threads to choose from, one bit each: those that are ready, or, when nobody is, those that are held.
     #[inline]
-    pub fn available(&self) -> impl Iterator<Item = Thread> {
-        let wanted =
-            self.pending.iter().map(|pending| pending.readiness).find(|&readiness| readiness == Readiness::Ready);
-        let wanted = wanted.unwrap_or(Readiness::Held);
-        self.pending.iter().filter(move |pending| pending.readiness == wanted).map(|pending| pending.thread)
+    pub fn available(&self) -> u64 {
+        if self.ready == 0 { self.held } else { self.ready }
     }
 
     /// Whether running another thread now would take the processor from one that could go on.
     #[inline]
     pub fn preempts(&self) -> bool {
-        let current = self.current().and_then(|thread| self.pending_of(thread));
-        current.is_some_and(|pending| pending.readiness == Readiness::Ready)
+        self.current().is_some_and(|thread| self.ready >> thread.index() & 1 == 1)
     }
 }
 

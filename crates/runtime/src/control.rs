@@ -73,12 +73,22 @@ pub struct Control {
     pub starting: Option<usize>,
     /// What every thread would do next.
     pub pending: Vec<Pending>,
+    /// The threads in `pending`, one bit each.
+    pub alive: u64,
+    /// Where each of them is.
+    pub slots: [u8; Thread::MAX],
+    /// The threads in `pending` that are ready, one bit each.
+    pub ready: u64,
+    /// The same for those that are held.
+    pub held: u64,
     /// How many steps the same thread has made one after the other.
     pub in_a_row: u32,
     /// The threads that go round loops without effect, one bit each.
     pub spinning: u64,
     /// The threads that want something before their next step, one bit each.
     pub waiting: u64,
+    /// Those of them that want the end of a thread that has not ended. Only an end changes that, so nobody looks before.
+    pub joining: u64,
     /// Whether the current fiber was chosen and has not yet recorded its step.
     pub under_way: bool,
     /// What the run did.
@@ -148,7 +158,7 @@ pub fn set_active(active: bool) {
 }
 
 /// The stack of the fiber that runs: its lowest address and its size, which is 0 once stacks are looked at.
-static STACK: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+pub static STACK: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
 /// Whether the address is one that only the fiber that runs has been seen at: in its own stack.
 #[inline(always)]
@@ -170,6 +180,7 @@ pub fn install(control: Control) {
 /// Borrows the state.
 #[inline(always)]
 pub fn with<R>(f: impl FnOnce(&mut Control) -> R) -> R {
+    assert!(is_installed(), "the search is set up before anything is controlled");
     // SAFETY: one kernel thread, and `f` neither switches nor calls `with`: see the module's invariant.
     f(unsafe { state() })
 }
@@ -177,15 +188,15 @@ pub fn with<R>(f: impl FnOnce(&mut Control) -> R) -> R {
 /// The state, for the few places where what a closure captures would be copied millions of times a second.
 ///
 /// # Safety
-/// The borrow ends before the next switch and before the state is borrowed again: see the module's invariant.
+/// There is a state. The borrow ends before the next switch and before the state is borrowed again: see the module's invariant.
 #[inline(always)]
 pub unsafe fn state() -> &'static mut Control {
     // SAFETY: as the caller promises.
-    let control = unsafe { &mut *CONTROL.0.get() };
-    control.as_mut().expect("the search is set up before anything is controlled")
+    unsafe { (*CONTROL.0.get()).as_mut().unwrap_unchecked() }
 }
 
 /// Whether there is a state.
+#[inline(always)]
 pub fn is_installed() -> bool {
     // SAFETY: as in `with`.
     unsafe { (*CONTROL.0.get()).is_some() }
@@ -217,7 +228,9 @@ impl Control {
     /// An access to this address, not in the stack of its own thread: from now on stacks are looked at if it is in another's.
     #[inline(always)]
     pub fn reaches(&mut self, address: u64) {
-        if !self.stacks_shared && self.in_stack(address) {
+        // Neither the heap nor the program lies as high as the stacks of threads.
+        const STACKS: u64 = 0x7000_0000_0000;
+        if address >= STACKS && !self.stacks_shared && self.in_stack(address) {
             self.stacks_shared = true;
             STACK[1].store(0, Ordering::Relaxed);
         }
@@ -226,43 +239,73 @@ impl Control {
     /// The fiber that runs.
     #[inline(always)]
     pub fn fiber(&mut self) -> &mut Fiber {
-        let current = self.current;
-        &mut self.fibers[current]
+        debug_assert!(self.current < self.fibers.len(), "the fiber that runs exists");
+        // SAFETY: fibers are never given up, and only one that exists runs.
+        unsafe { self.fibers.get_unchecked_mut(self.current) }
     }
 
     /// Whether the address lies in the stack of any thread.
-    #[inline]
+    #[inline(never)]
     fn in_stack(&self, address: u64) -> bool {
-        // Neither the heap nor the program lies as high as the stacks of threads.
-        const STACKS: u64 = 0x7000_0000_0000;
-        address >= STACKS && self.fibers[..self.created].iter().any(|fiber| fiber.holds(address))
+        self.fibers[..self.created].iter().any(|fiber| fiber.holds(address))
     }
 
     /// Where the thread's pending step is.
     #[inline(always)]
     pub fn slot(&self, thread: usize) -> Option<usize> {
-        self.pending.iter().position(|pending| pending.thread.index() == thread)
+        (self.alive >> thread & 1 != 0).then(|| usize::from(self.slots[thread]))
+    }
+
+    /// Nobody has a pending step.
+    pub fn forget_pending(&mut self) {
+        self.pending.clear();
+        (self.alive, self.ready, self.held) = (0, 0, 0);
+    }
+
+    /// The current thread is at its first step; where it will be.
+    #[inline(never)]
+    fn enlist(&mut self) -> usize {
+        let current = self.current;
+        let access = crate::point::nothing();
+        let pending = Pending { thread: Thread(current as u8), access, readiness: Readiness::Ready };
+        let at = self.pending.partition_point(|other| other.thread.index() < current);
+        self.pending.insert(at, pending);
+        self.alive |= 1 << current;
+        self.ready |= 1 << current;
+        self.number();
+        at
+    }
+
+    /// The thread has no pending step.
+    fn delist(&mut self, thread: usize) {
+        if let Some(slot) = self.slot(thread) {
+            self.pending.remove(slot);
+            let others = !(1 << thread);
+            self.alive &= others;
+            self.ready &= others;
+            self.held &= others;
+            self.number();
+        }
+    }
+
+    fn number(&mut self) {
+        for (slot, pending) in self.pending.iter().enumerate() {
+            self.slots[pending.thread.index()] = slot as u8;
+        }
     }
 
     /// The current thread is at a step, which it may make when `wants` is met.
     #[inline(always)]
     pub fn arrive(&mut self, access: Access, wants: Wants) -> Next {
         let current = self.current;
-        self.fibers[current].wants = wants;
-        let bit = 1 << current;
+        self.fiber().wants = wants;
         if wants == Wants::Nothing {
-            self.waiting &= !bit
+            self.waiting &= !(1 << current)
         } else {
-            self.waiting |= bit
+            self.wait(wants)
         }
-        match self.slot(current) {
-            Some(slot) => self.pending[slot].access = access,
-            None => {
-                let pending = Pending { thread: Thread(current as u8), access, readiness: Readiness::Ready };
-                let at = self.pending.partition_point(|other| other.thread.index() < current);
-                self.pending.insert(at, pending);
-            }
-        }
+        let slot = self.slot(current).unwrap_or_else(|| self.enlist());
+        self.pending[slot].access = access;
         if let Some(creator) = self.starting.take() {
             self.current = creator;
             return Next::Switch(creator);
@@ -270,7 +313,35 @@ impl Control {
         self.decide()
     }
 
+    /// The current thread wants something.
+    #[inline(never)]
+    fn wait(&mut self, wants: Wants) {
+        let bit = 1 << self.current;
+        let ended = |other: usize| self.fibers[other].ended;
+        let (waits, joins) = match wants {
+            Wants::End(other) if ended(other) => (false, false),
+            Wants::End(_) => (true, true),
+            _ => (true, false),
+        };
+        self.waiting = if waits { self.waiting | bit } else { self.waiting & !bit };
+        self.joining = if joins { self.joining | bit } else { self.joining & !bit };
+    }
+
+    /// The current thread has ended: those who want that may go.
+    fn let_join(&mut self) {
+        let mut rest = self.joining;
+        while rest != 0 {
+            let thread = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            if self.fibers[thread].wants == Wants::End(self.current) {
+                self.joining &= !(1 << thread);
+                self.waiting &= !(1 << thread);
+            }
+        }
+    }
+
     /// Who goes next.
+    #[inline(never)]
     pub fn decide(&mut self) -> Next {
         if self.pending.is_empty() {
             return self.leave(Left::Complete);
@@ -278,7 +349,7 @@ impl Control {
         if self.retries.is_watching() && !retry::review(self) {
             return self.leave(Left::Restart);
         }
-        let mut enabled = self.refresh();
+        let mut enabled = self.refresh_quickly();
         if enabled == 0 && self.rouse() {
             enabled = self.refresh();
         }
@@ -289,7 +360,12 @@ impl Control {
         if self.trace.len() as u64 >= self.settings.steps_max {
             return self.leave(Left::Truncated);
         }
-        let at = selvedge_explore::ChoicePoint { trace: &self.trace, pending: &self.pending };
+        let at = selvedge_explore::ChoicePoint {
+            trace: &self.trace,
+            pending: &self.pending,
+            ready: self.ready,
+            held: self.held,
+        };
         match self.strategy.choose(&at) {
             Decision::Stop(stop) => self.leave(Left::Stopped(stop)),
             Decision::Run(thread) => {
@@ -320,28 +396,60 @@ impl Control {
         any
     }
 
-    /// Brings the readiness of every thread up to date; the threads that can go, one bit each.
-    fn refresh(&mut self) -> u64 {
-        let mut enabled = 0u64;
-        for at in 0..self.pending.len() {
-            let thread = self.pending[at].thread.index();
-            let can = self.waiting >> thread & 1 == 0 || self.fibers[thread].wants.met(thread, self);
-            self.pending[at].readiness = if can { Readiness::Ready } else { Readiness::Blocked };
-            enabled |= u64::from(can) << thread;
+    /// As `refresh`, which has little to do when nobody gave way and nobody waits for more than the end of a thread.
+    #[inline(always)]
+    fn refresh_quickly(&mut self) -> u64 {
+        let yielded = self.trace.steps().last().is_some_and(|step| step.yielded);
+        if self.alive & self.waiting & !self.joining != 0 || yielded || self.fairness.any() || self.held != 0 {
+            return self.refresh();
         }
+        let ready = self.alive & !self.waiting;
+        if ready != self.ready {
+            self.show(ready, 0);
+        }
+        ready
+    }
+
+    /// Brings the readiness of every thread up to date; the threads that can go, one bit each.
+    #[inline(never)]
+    fn refresh(&mut self) -> u64 {
+        let mut enabled = self.alive & !self.waiting;
+        let mut rest = self.alive & self.waiting & !self.joining;
+        while rest != 0 {
+            let thread = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            enabled |= u64::from(self.fibers[thread].wants.met(thread, self)) << thread;
+        }
+        let mut held = 0;
         let last = self.trace.steps().last();
         let yielded = last.is_some_and(|step| step.yielded);
         if let Some(step) = last
             && (yielded || self.fairness.any())
         {
             self.fairness.stepped(step.thread, yielded, enabled);
-            for pending in &mut self.pending {
-                if pending.is_enabled() && self.fairness.holds(pending.thread, enabled) {
-                    pending.readiness = Readiness::Held;
-                }
-            }
+            held = self.fairness.held_back(enabled);
+        }
+        let ready = enabled & !held;
+        if (ready, held) != (self.ready, self.held) {
+            self.show(ready, held);
         }
         enabled
+    }
+
+    /// Notes who is ready and who is held, where that has changed.
+    #[inline(never)]
+    fn show(&mut self, ready: u64, held: u64) {
+        let mut rest = (ready ^ self.ready | held ^ self.held) & self.alive;
+        (self.ready, self.held) = (ready, held);
+        while rest != 0 {
+            let thread = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            self.pending[usize::from(self.slots[thread])].readiness = match (ready >> thread & 1, held >> thread & 1) {
+                (1, _) => Readiness::Ready,
+                (_, 1) => Readiness::Held,
+                _ => Readiness::Blocked,
+            };
+        }
     }
 
     /// Records that the current thread made its step. Its accesses are in the trace already. One that has gone on for very
@@ -374,9 +482,8 @@ impl Control {
     pub fn end_thread(&mut self) -> Next {
         let current = self.current;
         self.fibers[current].ended = true;
-        if let Some(slot) = self.slot(current) {
-            self.pending.remove(slot);
-        }
+        self.let_join();
+        self.delist(current);
         self.trace.amend(Access::new(crate::posix::objects::ended(current), 1, selvedge_explore::Kind::Write));
         if let Some(creator) = self.starting.take() {
             self.current = creator;

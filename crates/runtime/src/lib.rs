@@ -13,7 +13,7 @@
 //! | `abi` | what compilers call |
 //! | `posix` | what programs call |
 //! | `memory` | the heap, and putting variables back |
-//! | `race`, `shadow`, `spin`, `retry` | data races, what is remembered for them, loops that wait, and loops that try again |
+//! | `race`, `shadow`, `published`, `spin`, `retry` | data races, what is remembered for them, loops that wait, and loops that try again |
 //! | `history` | calls and returns of operations |
 //! | `lineup` | objects: phase 1 and phase 2 of Line-Up, matrix after matrix |
 //! | `freeze` | threads of the process that are part of no test |
@@ -39,6 +39,7 @@ mod lineup;
 mod memory;
 mod point;
 mod posix;
+mod published;
 mod race;
 mod retry;
 mod session;

@@ -11,8 +11,14 @@ use crate::site;
 const ROOM: u64 = 64 << 10;
 
 /// The current thread is at a step. Comes back when it may make it, and then must record it.
-#[inline(always)]
+#[inline(never)]
 pub fn arrive(access: Access, wants: Wants, pc: u64) {
+    arrive_here(access, wants, pc);
+}
+
+/// The same, for the one caller from which most steps come.
+#[inline(always)]
+pub fn arrive_here(access: Access, wants: Wants, pc: u64) {
     let here = 0u8;
     let (from, next) = {
         // SAFETY: the borrow ends with this block.
@@ -20,8 +26,9 @@ pub fn arrive(access: Access, wants: Wants, pc: u64) {
         let fiber = control.fiber();
         fiber.pc = pc;
         // Later steps of a call come after others have made calls of their own: then the note is theirs.
-        if site::pc() == pc && fiber.holds(site::frame()) {
-            fiber.frame = site::frame();
+        let frame = site::frame();
+        if site::pc() == pc && fiber.holds(frame) {
+            fiber.frame = frame;
         }
         if (&raw const here as u64) < fiber.bottom + ROOM {
             fail(FindingKind::Crash, "stack overflow".into(), pc);
@@ -32,7 +39,7 @@ pub fn arrive(access: Access, wants: Wants, pc: u64) {
 }
 
 /// Records a step with one access.
-#[inline]
+#[inline(never)]
 pub fn record(access: Access, new: Option<u64>) {
     with(|control| {
         control.trace.access(access);

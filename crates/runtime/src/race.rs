@@ -5,9 +5,12 @@
 //! 2009, with the accesses that [`crate::shadow`] remembers). The order in which the search happens to run
 //! steps orders nothing; a relaxed atomic access orders nothing either, unless a fence makes it.
 //!
-//! Invariant: the number of the run is never 0, which is that of a cell that was never touched.
+//! Invariant: the number of the run is never 0, which is that of a cell that was never touched. Clocks of threads that were not created are
+//! zero, and nobody looks at their components for such threads.
 
 use std::ffi::c_int;
+
+use selvedge_explore::Kind;
 
 use crate::posix::objects::{Table, empty};
 use crate::shadow::{CELLS, Packed, Shadow};
@@ -15,7 +18,33 @@ use crate::shadow::{CELLS, Packed, Shadow};
 /// How many threads there can be.
 pub const THREADS: usize = selvedge_explore::Thread::MAX;
 
-type Clock = [u32; THREADS];
+/// How often each thread has released, as far as somebody knows.
+pub type Clock = [u32; THREADS];
+
+/// Clocks are joined and copied so many components at a time.
+pub const LANE: usize = 4;
+
+/// A clock learns what another knows, in so many lanes, at least one. Few tests have more threads than fit the first.
+#[inline(always)]
+pub fn join(clock: &mut Clock, other: &Clock, lanes: usize) {
+    join_lane(clock, other, 0);
+    if lanes > 1 {
+        join_more(clock, other, lanes);
+    }
+}
+
+#[inline(always)]
+fn join_lane(clock: &mut Clock, other: &Clock, lane: usize) {
+    let ((mine, _), (theirs, _)) = (clock.as_chunks_mut::<LANE>(), other.as_chunks::<LANE>());
+    for (mine, theirs) in mine[lane].iter_mut().zip(&theirs[lane]) {
+        *mine = (*mine).max(*theirs);
+    }
+}
+
+#[inline(never)]
+fn join_more(clock: &mut Clock, other: &Clock, lanes: usize) {
+    (1..lanes.min(THREADS / LANE)).for_each(|lane| join_lane(clock, other, lane));
+}
 
 /// The other half of a race.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +60,8 @@ pub struct Conflict {
 }
 
 impl Conflict {
-    fn with(other: Packed) -> Self {
+    /// What is remembered of it.
+    pub fn with(other: Packed) -> Self {
         Conflict { thread: other.thread() as u8, pc: other.pc(), write: other.write(), atomic: other.atomic() }
     }
 }
@@ -53,11 +83,17 @@ impl Touch {
     pub fn new(address: u64, size: u64, write: bool, atomic: bool, pc: u64) -> Self {
         Touch { address, size, what: Packed::new(pc, write, atomic) }
     }
+
+    /// What is remembered of it if it lies in one cell.
+    #[inline(always)]
+    fn bytes(self, thread: usize) -> Packed {
+        let bytes = ((1u16 << self.size) - 1) << (self.address & 7);
+        self.what.by(thread, bytes as u8)
+    }
 }
 
 /// Who knows what.
 pub struct Races {
-    run: u32,
     threads: usize,
     clocks: Vec<Clock>,
     /// What relaxed loads have seen, for a later acquire fence.
@@ -71,7 +107,6 @@ pub struct Races {
 impl Default for Races {
     fn default() -> Self {
         Races {
-            run: 0,
             threads: 1,
             clocks: vec![[0; THREADS]; THREADS],
             seen: vec![[0; THREADS]; THREADS],
@@ -93,31 +128,25 @@ fn releases(order: c_int) -> bool {
 impl Races {
     /// Forgets everything.
     pub fn reset(&mut self) {
-        self.run = self.run.checked_add(1).unwrap_or_else(|| {
-            self.shadow.clear();
-            1
-        });
-        for thread in 0..self.threads {
-            self.clocks[thread] = [0; THREADS];
-            self.seen[thread] = [0; THREADS];
-            self.fenced[thread] = [0; THREADS];
+        self.shadow.renew();
+        let threads = self.threads;
+        for thread in 0..threads {
+            self.clocks[thread][..threads].fill(0);
+            self.seen[thread][..threads].fill(0);
+            self.fenced[thread][..threads].fill(0);
         }
         self.threads = 1;
         self.clocks[0][0] = 1;
         empty(&mut self.objects);
     }
 
-    #[inline(always)]
-    fn join(clock: &mut Clock, other: &Clock, threads: usize) {
-        for (mine, theirs) in clock[..threads].iter_mut().zip(&other[..threads]) {
-            *mine = (*mine).max(*theirs);
-        }
-    }
-
     /// A thread was created.
     pub fn created(&mut self, creator: usize, thread: usize) {
-        self.threads = self.threads.max(thread + 1);
-        self.clocks[thread] = self.clocks[creator];
+        let known = self.threads;
+        self.threads = known.max(thread + 1);
+        if let Ok([clock, other]) = self.clocks.get_disjoint_mut([thread, creator]) {
+            clock[..known].copy_from_slice(&other[..known]);
+        }
         self.clocks[thread][thread] = 1;
         self.clocks[creator][creator] += 1;
     }
@@ -130,61 +159,67 @@ impl Races {
     /// A thread knows everything that another did.
     pub fn joined(&mut self, thread: usize, ended: usize) {
         if let Ok([clock, other]) = self.clocks.get_disjoint_mut([thread, ended]) {
-            Self::join(clock, other, self.threads);
+            join(clock, other, self.threads.div_ceil(LANE));
         }
     }
 
     /// A thread takes what was published at an object.
     pub fn acquire(&mut self, thread: usize, object: u64) {
         if let Some(clock) = self.objects.get(&(object as usize)) {
-            Self::join(&mut self.clocks[thread], clock, self.threads);
+            join(&mut self.clocks[thread], clock, self.threads.div_ceil(LANE));
         }
     }
 
     /// A thread publishes what it knows at an object, beside what is there.
     pub fn release(&mut self, thread: usize, object: u64) {
         let published = self.objects.entry(object as usize).or_insert([0; THREADS]);
-        Self::join(published, &self.clocks[thread], self.threads);
+        join(published, &self.clocks[thread], self.threads.div_ceil(LANE));
         self.clocks[thread][thread] += 1;
     }
 
-    /// An atomic load.
-    pub fn load(&mut self, thread: usize, address: u64, order: c_int) {
-        if let Some(published) = self.objects.get(&(address as usize)) {
-            Self::join(&mut self.seen[thread], published, self.threads);
-            if acquires(order) {
-                Self::join(&mut self.clocks[thread], published, self.threads);
-            }
-        }
-    }
-
-    /// An atomic store; `update` when it read too, and so goes on with what was published before it.
-    pub fn store(&mut self, thread: usize, address: u64, order: c_int, update: bool) {
-        let threads = self.threads;
+    /// An atomic access; answers one that it races with. The access itself belongs to what a release publishes, so it is noted before.
+    #[inline(never)]
+    pub fn atomic(&mut self, thread: usize, touch: Touch, kind: Kind, order: c_int) -> Option<Packed> {
+        let (first, key) = (touch.address & 7, touch.address >> 3);
+        let whole = first + touch.size <= 8;
+        let mut conflict = if whole { None } else { self.touch_many(thread, touch) };
+        let (run, lanes) = (self.shadow.run, self.threads.div_ceil(LANE));
+        let (cells, published) = self.shadow.page(key / CELLS as u64);
+        let cell = &mut cells[key as usize % CELLS];
         let clock = &mut self.clocks[thread];
-        let published = self.objects.entry(address as usize).or_insert([0; THREADS]);
-        if update {
-            Self::join(&mut self.seen[thread], published, threads);
-            if acquires(order) {
-                Self::join(clock, published, threads);
+        if whole {
+            conflict = cell.touch(run, touch.bytes(thread), clock);
+        }
+        let (acquires, releases) = (acquires(order), releases(order));
+        let mut place = published.find(cell.chain, run, touch.address);
+        if kind != Kind::Write && place != 0 {
+            // What was acquired needs no fence any more.
+            published.teach(place, if acquires { &mut *clock } else { &mut self.seen[thread] });
+        }
+        if kind != Kind::Read {
+            let mine = if releases { &*clock } else { &self.fenced[thread] };
+            // What read too goes on with what was published before it, which a thread that acquired it knows already.
+            let beside = kind == Kind::Update && !(acquires && releases);
+            if place == 0 {
+                place = published.add(&mut cell.chain, run, touch.address);
+            }
+            if beside {
+                published.put_beside(place, mine, lanes);
+            } else {
+                published.put(place, thread, mine, lanes);
+            }
+            if releases {
+                clock[thread] += 1;
             }
         }
-        let mine = if releases(order) { &*clock } else { &self.fenced[thread] };
-        if update {
-            Self::join(published, mine, threads);
-        } else {
-            published[..threads].copy_from_slice(&mine[..threads]);
-        }
-        if releases(order) {
-            clock[thread] += 1;
-        }
+        conflict
     }
 
     /// A fence.
     pub fn fence(&mut self, thread: usize, order: c_int) {
         const EVERYONE: u64 = 1 << 63 | 1;
         if acquires(order) {
-            Self::join(&mut self.clocks[thread], &self.seen[thread], self.threads);
+            join(&mut self.clocks[thread], &self.seen[thread], self.threads.div_ceil(LANE));
         }
         if order & 0xff == 5 {
             self.acquire(thread, EVERYONE);
@@ -198,28 +233,39 @@ impl Races {
 
     /// An access; answers one that it races with.
     #[inline(always)]
-    pub fn touch(&mut self, thread: usize, touch: Touch) -> Option<Conflict> {
+    pub fn touch(&mut self, thread: usize, touch: Touch) -> Option<Packed> {
         let (first, key) = (touch.address & 7, touch.address >> 3);
         if first + touch.size > 8 {
             return self.touch_many(thread, touch);
         }
-        let bytes = (((1u16 << touch.size) - 1) << first) as u8;
-        let access = touch.what.by(thread, bytes);
-        let cells = self.shadow.page(key / CELLS as u64);
-        let other = cells[key as usize % CELLS].touch(self.run, access, &self.clocks[thread])?;
-        Some(Conflict::with(other))
+        let run = self.shadow.run;
+        let (cells, _) = self.shadow.page(key / CELLS as u64);
+        cells[key as usize % CELLS].touch(run, touch.bytes(thread), &self.clocks[thread])
+    }
+
+    /// A block is freed; answers an access that this races with. Nothing is remembered: whoever touches the block before it is handed
+    /// out again is found out by that alone, and then what is remembered of it is forgotten.
+    pub fn freed(&mut self, thread: usize, touch: Touch) -> Option<Packed> {
+        let (clocks, run) = (&self.clocks[thread], self.shadow.run);
+        let mut conflict = None;
+        self.shadow.for_each(touch.address, touch.size, |address, cell| {
+            let count = (touch.address + touch.size).saturating_sub(address).min(8);
+            let free = touch.what.by(thread, ((1u16 << count) - 1) as u8);
+            conflict = conflict.or_else(|| cell.conflict(run, free, clocks));
+        });
+        conflict
     }
 
     /// More than one cell: page by page, cell by cell.
     #[inline(never)]
-    fn touch_many(&mut self, thread: usize, touch: Touch) -> Option<Conflict> {
+    fn touch_many(&mut self, thread: usize, touch: Touch) -> Option<Packed> {
         let end = touch.address.saturating_add(touch.size);
-        let (clocks, run) = (&self.clocks[thread], self.run);
+        let (clocks, run) = (&self.clocks[thread], self.shadow.run);
         let mut at = touch.address;
         let mut conflict = None;
         while at < end {
             let page = (at >> 3) / CELLS as u64;
-            let cells = self.shadow.page(page);
+            let (cells, _) = self.shadow.page(page);
             let page_end = end.min((page + 1).saturating_mul(8 * CELLS as u64));
             while at < page_end {
                 let first = at & 7;
@@ -231,7 +277,7 @@ impl Races {
                 at += count;
             }
         }
-        conflict.map(Conflict::with)
+        conflict
     }
 
     /// A block was allocated: what was there before is another object.

@@ -313,9 +313,14 @@ pub fn prepare(settings: &Settings) -> Result<(), String> {
         created: 0,
         starting: None,
         pending: Vec::new(),
+        alive: 0,
+        slots: [0; selvedge_explore::Thread::MAX],
+        ready: 0,
+        held: 0,
         in_a_row: 0,
         spinning: 0,
         waiting: 0,
+        joining: 0,
         under_way: false,
         trace: Trace::new(),
         details: Vec::new(),
@@ -366,10 +371,11 @@ pub fn renew(globals: &Snapshot) {
         control.created = 0;
         control.current = 0;
         control.starting = None;
-        control.pending.clear();
+        control.forget_pending();
         control.in_a_row = 0;
         control.spinning = 0;
         control.waiting = 0;
+        control.joining = 0;
         control.under_way = false;
         control.trace.clear();
         control.details.clear();

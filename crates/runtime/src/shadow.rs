@@ -2,10 +2,15 @@
 //!
 //! A few accesses for each eight bytes, as the thread sanitizer does, in tables that mirror pages of memory: what lies together in
 //! the program lies together here, so a run stays in the processor's caches. Invariant: a cell whose `run` is not the current one is
-//! empty, so a new run costs nothing. When more than [`PAGES_MAX`] pages are in use the oldest is forgotten, and with it races.
+//! empty, so a new run costs nothing. When more than [`PAGES_MAX`] pages are in use the oldest is forgotten, and with it races. Tables lie
+//! together in huge pages, where the system has them: a run looks into hundreds of places of them, each a page of its own otherwise.
+
+use std::alloc::{Layout, alloc, handle_alloc_error};
 
 use crate::posix::objects::Table;
+use crate::published::{Chain, Published};
 use crate::race::THREADS;
+use crate::sys;
 
 /// How many accesses are remembered for each eight bytes.
 const SLOTS: usize = 4;
@@ -15,6 +20,11 @@ pub const CELLS: usize = 512;
 const PAGES_MAX: usize = 2048;
 /// Pages found a moment ago, a power of two.
 const RECENT: usize = 64;
+/// The size of a huge page, and how many tables fit.
+const HUGE: usize = 2 << 20;
+const TABLES: usize = HUGE / size_of::<Cells>();
+
+type Cells = [Cell; CELLS];
 
 /// An access in one word: the return address, which of the eight bytes, atomic, write, thread.
 #[derive(Clone, Copy, Default)]
@@ -84,6 +94,8 @@ pub struct Cell {
     /// For each access, the clock of its thread.
     clocks: [u32; SLOTS],
     accesses: [Packed; SLOTS],
+    /// What atomic stores published here.
+    pub chain: Chain,
 }
 
 impl Cell {
@@ -103,6 +115,17 @@ impl Cell {
             return None;
         }
         self.compare(access, clock, knows)
+    }
+
+    /// An access that this one, by a thread whose clocks are `knows`, races with. Nothing is remembered.
+    #[inline(always)]
+    pub fn conflict(&self, run: u32, access: Packed, knows: &[u32; THREADS]) -> Option<Packed> {
+        if self.run != run {
+            return None;
+        }
+        let known = |at: usize| self.clocks[at] <= knows[self.accesses[at].thread() % THREADS];
+        let mut places = 0..usize::from(self.count).min(SLOTS);
+        places.find(|&at| !known(at) && self.accesses[at].meets(access)).map(|at| self.accesses[at])
     }
 
     /// An access that is ordered before this one, and that would race with nothing that this one would not race with, need not be
@@ -135,21 +158,34 @@ impl Cell {
 
 struct Page {
     number: u64,
-    cells: Box<[Cell; CELLS]>,
+    cells: *mut Cells,
 }
 
 /// The tables of all pages that were touched in any run: runs touch the same ones.
 pub struct Shadow {
-    pages: Vec<Page>,
+    /// The number of the run.
+    pub run: u32,
+    /// What atomic stores published in this run.
+    pub published: Published,
+    pages: Pages,
+}
+
+struct Pages {
+    all: Vec<Page>,
     places: Table<u32>,
-    recent: [(u64, u32); RECENT],
+    recent: [(u64, *mut Cells); RECENT],
     /// The page that is forgotten next.
     oldest: usize,
+    /// Tables that nobody has yet.
+    fresh: (*mut Cells, usize),
 }
 
 impl Default for Shadow {
     fn default() -> Self {
-        Shadow { pages: Vec::new(), places: Table::default(), recent: [(u64::MAX, 0); RECENT], oldest: 0 }
+        let recent = [(u64::MAX, std::ptr::null_mut()); RECENT];
+        let fresh = (std::ptr::null_mut(), 0);
+        let pages = Pages { all: Vec::new(), places: Table::default(), recent, oldest: 0, fresh };
+        Shadow { run: 0, published: Published::default(), pages }
     }
 }
 
@@ -158,62 +194,122 @@ fn rank(page: u64) -> usize {
     (page.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % RECENT
 }
 
-impl Shadow {
-    /// The cells of a page, which is an address divided by the size of a page.
-    #[inline(always)]
-    pub fn page(&mut self, page: u64) -> &mut [Cell; CELLS] {
-        let (number, mut place) = self.recent[rank(page)];
-        if number != page {
-            place = self.find(page);
+/// Memory for tables, all zero, which is what a cell is that was never touched.
+fn reserve() -> *mut Cells {
+    let layout = Layout::from_size_align(HUGE, HUGE).expect("the size and the alignment of a huge page");
+    // SAFETY: the layout has a size; the advice is about memory that is this process's own.
+    unsafe {
+        let tables = alloc(layout);
+        if tables.is_null() {
+            handle_alloc_error(layout);
         }
-        &mut self.pages[place as usize].cells
+        // Before the first write, which is when the system decides.
+        sys::call(libc::SYS_madvise, [tables as usize, HUGE, libc::MADV_HUGEPAGE as usize, 0, 0, 0]);
+        tables.write_bytes(0, HUGE);
+        tables.cast()
+    }
+}
+
+impl Shadow {
+    /// A new run.
+    pub fn renew(&mut self) {
+        self.published.clear();
+        self.run = self.run.checked_add(1).unwrap_or_else(|| {
+            self.pages.clear();
+            1
+        });
     }
 
-    #[cold]
-    fn find(&mut self, page: u64) -> u32 {
-        let known = self.places.get(&(page as usize)).copied();
-        let place = known.unwrap_or_else(|| self.add(page));
-        self.recent[rank(page)] = (page, place);
-        place
+    /// The cells of a page, which is an address divided by the size of a page, and what was published.
+    #[inline(always)]
+    pub fn page(&mut self, page: u64) -> (&mut Cells, &mut Published) {
+        let (number, mut cells) = self.pages.recent[rank(page)];
+        if number != page {
+            cells = self.pages.find(page, self.run, &mut self.published);
+        }
+        // SAFETY: a table that lives as long as the process, and is borrowed through this only.
+        (unsafe { &mut *cells }, &mut self.published)
     }
 
-    fn add(&mut self, page: u64) -> u32 {
-        let place = if self.pages.len() < PAGES_MAX {
-            self.pages.push(Page { number: page, cells: Box::new([Cell::default(); CELLS]) });
-            self.pages.len() - 1
-        } else {
-            let place = self.oldest;
-            self.oldest = (self.oldest + 1) % PAGES_MAX;
-            let old = &mut self.pages[place];
-            old.cells.fill(Cell::default());
-            self.places.remove(&(old.number as usize));
-            self.recent[rank(old.number)] = (u64::MAX, 0);
-            old.number = page;
-            place
-        };
-        self.places.insert(page as usize, place as u32);
-        place as u32
-    }
-
-    /// Forgets what is remembered of these bytes.
+    /// Forgets what is remembered of these bytes; what was published there stays.
     pub fn forget(&mut self, address: u64, size: u64) {
+        self.for_each(address, size, |_, cell| cell.run = 0);
+    }
+
+    /// Every cell of these bytes that may have been touched, and where it begins.
+    #[inline(always)]
+    pub fn for_each(&mut self, address: u64, size: u64, mut look: impl FnMut(u64, &mut Cell)) {
         let end = (address + size.max(1) - 1) >> 3;
         let mut key = address >> 3;
         while key <= end {
             let page = key / CELLS as u64;
             let last = end.min((page + 1) * CELLS as u64 - 1);
-            if let Some(&place) = self.places.get(&(page as usize)) {
-                let cells = &mut self.pages[place as usize].cells;
-                for cell in &mut cells[key as usize % CELLS..=last as usize % CELLS] {
-                    cell.run = 0;
+            if let Some(cells) = self.pages.known(page) {
+                // SAFETY: as in `page`.
+                let cells = unsafe { &mut (&mut *cells)[key as usize % CELLS..=last as usize % CELLS] };
+                for (cell, key) in cells.iter_mut().zip(key..) {
+                    look(key << 3, cell);
                 }
             }
             key = last + 1;
         }
     }
+}
+
+impl Pages {
+    /// The cells of a page that has some.
+    #[inline]
+    fn known(&self, page: u64) -> Option<*mut Cells> {
+        let (number, cells) = self.recent[rank(page)];
+        if number == page {
+            return Some(cells);
+        }
+        self.places.get(&(page as usize)).map(|&place| self.all[place as usize].cells)
+    }
+
+    #[cold]
+    fn find(&mut self, page: u64, run: u32, published: &mut Published) -> *mut Cells {
+        let cells = self.known(page).unwrap_or_else(|| self.add(page, run, published));
+        self.recent[rank(page)] = (page, cells);
+        cells
+    }
+
+    fn add(&mut self, page: u64, run: u32, published: &mut Published) -> *mut Cells {
+        let place = if self.all.len() < PAGES_MAX {
+            let cells = self.take();
+            self.all.push(Page { number: page, cells });
+            self.all.len() - 1
+        } else {
+            let place = self.oldest;
+            self.oldest = (self.oldest + 1) % PAGES_MAX;
+            let old = &mut self.all[place];
+            // SAFETY: as in `Shadow::page`; nobody has a borrow of it now.
+            let cells = unsafe { &mut *old.cells };
+            cells.iter().for_each(|cell| published.evict(cell.chain, run));
+            cells.fill(Cell::default());
+            self.places.remove(&(old.number as usize));
+            self.recent[rank(old.number)] = (u64::MAX, std::ptr::null_mut());
+            old.number = page;
+            place
+        };
+        self.places.insert(page as usize, place as u32);
+        self.all[place].cells
+    }
+
+    /// A table that nobody has.
+    fn take(&mut self) -> *mut Cells {
+        if self.fresh.1 == 0 {
+            self.fresh = (reserve(), TABLES);
+        }
+        let (cells, left) = self.fresh;
+        // SAFETY: inside the memory that was reserved, or one past its end.
+        self.fresh = (unsafe { cells.add(1) }, left - 1);
+        cells
+    }
 
     /// Forgets everything.
-    pub fn clear(&mut self) {
-        self.pages.iter_mut().for_each(|page| page.cells.fill(Cell::default()));
+    fn clear(&mut self) {
+        // SAFETY: as in `Shadow::page`; no run is under way.
+        self.all.iter().for_each(|page| unsafe { (*page.cells).fill(Cell::default()) });
     }
 }

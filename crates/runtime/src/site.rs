@@ -88,6 +88,34 @@ macro_rules! entries {
     )* };
 }
 
+/// Entry points for plain accesses: as [`entries`], but one to the stack of the thread that runs, on which nobody else has been seen, comes
+/// back at once. Most are such.
+#[macro_export]
+macro_rules! entries_off_stack {
+    ($($name:ident => $target:path;)*) => { $(
+        /// Entry point: notes the return address, unless there is nothing to look at.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "mov r11, rdi",
+                "sub r11, qword ptr [rip + {stack}]",
+                "cmp r11, qword ptr [rip + {stack} + 8]",
+                "jb 2f",
+                "mov r10, qword ptr [rip + selvedge_site@GOTTPOFF]",
+                "mov r11, [rsp]",
+                "mov fs:[r10], r11",
+                "mov fs:[r10 + 24], rbp",
+                "jmp {target}",
+                "2:",
+                "ret",
+                stack = sym $crate::control::STACK,
+                target = sym $target,
+            )
+        }
+    )* };
+}
+
 /// Entry points that note the return address and the registers.
 #[macro_export]
 macro_rules! entries_with_registers {

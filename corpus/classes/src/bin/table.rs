@@ -169,7 +169,13 @@ fn main() {
         .sum();
     let same = rows.iter().filter(|(paper, row)| paper.causes == row.letters().join(", ")).count();
     let mut page = String::from(include_str!("table.md"));
-    let count = rows.first().map_or(0, |(_, row)| row.report.records.len());
+    let counts = || rows.iter().map(|(_, row)| row.report.records.len());
+    let count = match (counts().min(), counts().max()) {
+        (Some(least), Some(most)) if least < most => format!("{least} to {most}"),
+        (_, most) => most.unwrap_or(0).to_string(),
+    };
+    let absent = |paper: &&Paper| !rows.iter().any(|(other, _)| other.class == paper.class);
+    let missing: Vec<&str> = PAPER.iter().filter(absent).map(|paper| paper.class).collect();
     writeln!(
         page,
         "{count} random 3x3 matrices of each class (seed 1), every schedule with at most 2 preemptions. {same} of {} rows have the \
@@ -178,6 +184,9 @@ fn main() {
         cpu / 60.0
     )
     .expect("text");
+    if !missing.is_empty() {
+        writeln!(page, "Not run: {}.\n", missing.join(", ")).expect("text");
+    }
     page += HEAD;
     rows.iter().for_each(|(paper, row)| line(&mut page, paper.class, row, Some(paper)));
     if !repaired.is_empty() {

@@ -89,6 +89,21 @@ fn is_relaxed(finding: &Finding) -> bool {
     finding.kind == FindingKind::NotQuasiLinearizable
 }
 
+/// The step with which the last operation of an object ends. What is wrong with results has happened by then; what follows gives the object back.
+fn end_of_operations(finding: &Finding) -> usize {
+    let of_results = matches!(
+        finding.kind,
+        FindingKind::NotLinearizable | FindingKind::NotQuasiLinearizable | FindingKind::Nondeterministic
+    );
+    let last = finding.steps.iter().rposition(is_of_operation).filter(|_| of_results);
+    last.map_or(usize::MAX, |last| last + 1)
+}
+
+/// Whether an operation is called or returns there.
+fn is_of_operation(step: &StepRecord) -> bool {
+    step.what.starts_with("call ") || step.what.starts_with("return")
+}
+
 /// What stands in the lines of the rows, in the order of the files.
 fn lines(rows: &[Row], names: &mut Names) -> String {
     let number = |place: &str| place.rsplit_once(':').and_then(|(_, number)| number.parse::<u32>().ok());
@@ -126,8 +141,9 @@ fn chosen(finding: &Finding, names: &mut Names) -> Chosen {
     let mut rows: Vec<Row> = Vec::new();
     // A call into a library is one row, however many steps it makes there: who made it, where, of which object.
     let mut under_way: Option<(u8, Site, u64)> = None;
-    let skipped = |step: &StepRecord| is_relaxed(finding) && step.thread == 0;
-    for (number, step) in (1..).zip(&finding.steps).filter(|(_, step)| !skipped(step)) {
+    let end = end_of_operations(finding);
+    let skipped = |number: usize, step: &StepRecord| step.thread == 0 && (is_relaxed(finding) || number > end);
+    for (number, step) in (1..).zip(&finding.steps).filter(|&(number, step)| !skipped(number, step)) {
         let site = names.site(finding, step.place.as_ref(), &step.callers);
         let is_other = other.as_ref().is_some_and(|row| row.thread == step.thread && row.place == site.line);
         if is_other {
@@ -217,7 +233,7 @@ fn told(message: &str) -> Option<(String, Option<(String, u32)>)> {
 
 /// A step in words: `read head → 0`, `write head 0 → 1`, `lock a`, `Mutex::lock a: 0 → 1`, `call push(1)`.
 fn words(step: &StepRecord, site: &Site, names: &mut Names) -> String {
-    if step.what.starts_with("call ") || step.what.starts_with("return") {
+    if is_of_operation(step) {
         return clean(&step.what);
     }
     if let Some(call) = &site.call {

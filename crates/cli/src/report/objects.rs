@@ -10,9 +10,13 @@ use crate::quantity::{count, counted};
 /// What is wrong, in front of the interleaving.
 pub fn explanation(found: &ObjectFinding) -> String {
     // Tables keep their lines; a sentence is broken where the terminal ends.
-    let shown = |line: &str| match line.strip_prefix("  ").filter(|rest| rest.starts_with(char::is_alphabetic)) {
-        Some(sentence) if clean(sentence).width() + 2 > WIDTH => paragraph(&clean(sentence), 2),
-        _ => format!("{}\n", clean(line)),
+    let shown = |line: &str| {
+        let (sentence, indent) = (clean(line.trim_start()), line.len() - line.trim_start().len());
+        if sentence.starts_with(char::is_alphabetic) && indent + sentence.width() > WIDTH {
+            paragraph(&sentence, indent)
+        } else {
+            format!("{}\n", clean(line))
+        }
     };
     let lines = found.explanation.lines().map(shown);
     let mut text: String = lines.collect();
@@ -61,7 +65,7 @@ pub fn numbers(report: &ObjectReport) -> String {
         counted(report.runs, "run"),
         report.cpu_seconds
     );
-    text + &format!("  {}\n", paint(FAINT, line))
+    text + &format!("{}\n", paint(FAINT, paragraph(&line, 2).trim_end()))
 }
 
 /// What came of quasi linearizability: which of the two holds, and of how many histories.

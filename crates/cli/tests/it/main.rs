@@ -1,6 +1,7 @@
 //! The binary as its users run it: flags in, text and exit codes out.
 
 mod bad_input;
+mod browser;
 mod cargo;
 mod check;
 mod commands;

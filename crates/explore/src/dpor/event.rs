@@ -19,6 +19,14 @@ impl Accesses {
         }
     }
 
+    fn as_mut_slice(&mut self) -> &mut [Access] {
+        match self {
+            Accesses::None => &mut [],
+            Accesses::One(access) => std::slice::from_mut(access),
+            Accesses::Many(accesses) => accesses,
+        }
+    }
+
     /// Everything that either touches.
     pub(super) fn merge(&mut self, other: &[Access]) {
         if other.iter().all(|access| self.as_slice().contains(access)) {
@@ -63,8 +71,8 @@ impl Event {
     /// The same event as it would come out right before `rival` instead of after it: an access that depends on the value found
     /// finds what `rival` found.
     pub(super) fn before(&self, rival: &Event) -> Event {
-        let mut accesses = self.accesses.as_slice().to_vec();
-        for access in &mut accesses {
+        let mut event = self.clone();
+        for access in event.accesses.as_mut_slice() {
             let found = rival.accesses.as_slice().iter().find(|other| other.overlaps(access));
             let same = found.filter(|other| other.object == access.object && other.size == access.size);
             match (access.condition, found, same) {
@@ -73,7 +81,7 @@ impl Event {
                 _ => access.kind = Kind::Update,
             }
         }
-        Event { accesses: Accesses::from(accesses.as_slice()), ..self.clone() }
+        event
     }
 }
 

@@ -11,13 +11,16 @@ use crate::access::{Access, Condition, Kind, Thread, dependent};
 use super::event::{Accesses, Event};
 
 const WIDTH: usize = Thread::MAX;
+/// Clocks are as wide as there are threads, in steps of so many: few programs have more.
+const STEP: usize = 8;
 
 /// A run's events with their clocks.
 #[derive(Debug, Default)]
 pub(super) struct Past {
     events: Vec<Event>,
-    /// `WIDTH` entries an event.
+    /// `width` entries an event.
     clocks: Vec<u32>,
+    width: usize,
     /// One more than the index of each thread's last event.
     last: Vec<u32>,
     /// One more than the index of the event that created each thread.
@@ -45,9 +48,11 @@ impl Past {
     /// Keeps the first `len` events.
     pub(super) fn truncate(&mut self, len: usize) {
         self.events.truncate(len);
-        self.clocks.truncate(len * WIDTH);
-        self.last = vec![0; WIDTH];
-        self.born = vec![0; WIDTH];
+        self.clocks.truncate(len * self.width);
+        for table in [&mut self.last, &mut self.born] {
+            table.clear();
+            table.resize(WIDTH, 0);
+        }
         for at in 0..len {
             self.index(at);
         }
@@ -62,7 +67,21 @@ impl Past {
     }
 
     fn clock(&self, at: usize) -> &[u32] {
-        &self.clocks[at * WIDTH..(at + 1) * WIDTH]
+        &self.clocks[at * self.width..(at + 1) * self.width]
+    }
+
+    /// Makes room for a thread in every clock.
+    fn widen(&mut self, thread: Thread) {
+        if thread.index() < self.width {
+            return;
+        }
+        let width = (thread.index() + 1).next_multiple_of(STEP);
+        let mut clocks = Vec::with_capacity(self.events.len() * width);
+        for at in 0..self.events.len() {
+            clocks.extend_from_slice(self.clock(at));
+            clocks.resize((at + 1) * width, 0);
+        }
+        (self.clocks, self.width) = (clocks, width);
     }
 
     /// Whether the event at `a` happens before the one at `b`, or is it.
@@ -75,17 +94,18 @@ impl Past {
         let at = self.events.len();
         let mut clock = self.races_of(&event, races);
         clock[event.thread.index()] = at as u32 + 1;
-        self.clocks.extend_from_slice(&clock);
+        self.clocks.extend_from_slice(&clock[..self.width]);
         self.events.push(event);
         self.index(at);
     }
 
     /// The clock that an event would have if it came next, not counting itself.
     pub(super) fn races_of(&mut self, event: &Event, races: &mut Vec<Race>) -> [u32; WIDTH] {
+        self.widen(event.thread);
         let mut base = [0; WIDTH];
         let before = self.last[event.thread.index()].max(self.born[event.thread.index()]) as usize;
         if before > 0 {
-            base.copy_from_slice(self.clock(before - 1));
+            base[..self.width].copy_from_slice(self.clock(before - 1));
         }
         let mut found = std::mem::take(&mut self.found);
         self.find_dependent(event, &mut found);

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use crate::access::Thread;
 use crate::part::Part;
-use crate::point::{ChoicePoint, Coverage, Decision, End, Readiness, Run, Stop, Strategy};
+use crate::point::{ChoicePoint, Coverage, Decision, End, Run, Stop, Strategy};
 
 /// The options at one decision, and which of them is taken.
 #[derive(Clone, Debug)]
@@ -171,16 +171,7 @@ impl Search {
 /// The threads available at a choice point, one bit each, and the one to prefer: who ran last, else the first.
 #[inline]
 pub(crate) fn available(at: &ChoicePoint<'_>) -> (u64, Thread) {
-    let (mut ready, mut held) = (0u64, 0u64);
-    for pending in at.pending {
-        let bit = 1 << pending.thread.index();
-        match pending.readiness {
-            Readiness::Ready => ready |= bit,
-            Readiness::Held => held |= bit,
-            Readiness::Blocked => {}
-        }
-    }
-    let set = if ready == 0 { held } else { ready };
+    let set = at.available();
     let last = at.current().filter(|thread| set >> thread.index() & 1 == 1);
     assert!(set != 0, "a choice point has an enabled thread");
     (set, last.unwrap_or(Thread(set.trailing_zeros() as u8)))

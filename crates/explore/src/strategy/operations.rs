@@ -8,7 +8,8 @@
 //!    it made the step first, and been preempted then, the same would have happened, with no more preemptions. (This is a sleep set
 //!    that holds for preempted threads only; for threads that had no turn yet, swapping can cost a preemption.)
 //!
-//! Rule 1 makes calls later and returns earlier, rule 2 makes other steps earlier and is not used before calls, so neither relies on
+//! After somebody gave up its turn nothing is left out of a run any more: who has to wait for whom then depends on who made a step, be it a
+//! call. Rule 1 makes calls later and returns earlier, rule 2 makes other steps earlier and is not used before calls, so neither relies on
 //! what the other leaves out.
 //!
 //! Invariant: for every schedule within the bound there is one that is looked at, within the bound, in which every thread does the same,
@@ -21,6 +22,8 @@ use crate::point::{ChoicePoint, Readiness};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Operations {
     asleep: Vec<(Thread, Access)>,
+    /// Whether somebody gave up its turn.
+    yielded: bool,
     /// How many steps of the run were looked at.
     looked: usize,
 }
@@ -29,15 +32,14 @@ impl Operations {
     /// A new run begins.
     pub(crate) fn start(&mut self) {
         self.asleep.clear();
-        self.looked = 0;
+        (self.yielded, self.looked) = (false, 0);
     }
 
     /// Those of `set` that may go on; `current` could go on without a preemption.
     pub(crate) fn filter(&mut self, at: &ChoicePoint<'_>, set: u64, current: Option<Thread>) -> u64 {
         self.wake(at);
-        // Who is held back is let go when others have had their turns: that is about their order, too.
-        if at.pending.iter().any(|pending| pending.readiness == Readiness::Held) {
-            self.asleep.clear();
+        if self.yielded {
+            return set;
         }
         if let Some(current) = current
             && in_one_piece(at, current)
@@ -52,15 +54,15 @@ impl Operations {
         let Some(pending) = at.pending_of(thread) else { return };
         // Of other steps not all accesses are known before.
         let known = matches!(pending.access.kind, Kind::Read | Kind::Write | Kind::Update) && pending.access.size > 0;
-        if known && pending.readiness == Readiness::Ready {
+        if known && !self.yielded && pending.readiness == Readiness::Ready {
             self.asleep.push((thread, pending.access));
         }
     }
 
     fn wake(&mut self, at: &ChoicePoint<'_>) {
         for step in self.looked..at.trace.len() {
-            // Who gave up its turn made others wait: that order is part of what happened.
             if at.trace.step(step).yielded {
+                self.yielded = true;
                 self.asleep.clear();
             }
             let accesses = at.trace.accesses(step);

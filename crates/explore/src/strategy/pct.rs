@@ -64,7 +64,17 @@ impl Pct {
                 *priority = MIDDLE + 1 + self.rng.below(MIDDLE);
             }
         }
-        at.available().max_by_key(|thread| self.priority[thread.index()]).expect("a choice point has an enabled thread")
+        let mut rest = at.available();
+        assert!(rest != 0, "a choice point has an enabled thread");
+        let mut highest = rest.trailing_zeros() as usize;
+        while rest != 0 {
+            let thread = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            if self.priority[thread] >= self.priority[highest] {
+                highest = thread;
+            }
+        }
+        Thread(highest as u8)
     }
 }
 

@@ -47,10 +47,10 @@ impl Strategy for Random {
 
     fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision {
         let (mut set, first) = available(at);
-        let count = u64::from(set.count_ones());
-        if count == 1 {
+        if set.is_power_of_two() {
             return Decision::Run(first);
         }
+        let count = u64::from(set.count_ones());
         // Without branches on what was drawn, which no processor can guess.
         let rank = self.rng.below(count);
         for dropped in 1..count {

@@ -456,7 +456,7 @@ impl<'a> Machine<'a> {
             if self.trace.len() >= self.program.steps_max {
                 return End::Truncated;
             }
-            match strategy.choose(&ChoicePoint { trace: &self.trace, pending: &pending }) {
+            match strategy.choose(&ChoicePoint::new(&self.trace, &pending)) {
                 Decision::Stop(stop) => return End::Stopped(stop),
                 Decision::Run(thread) => {
                     let chosen = pending.iter().find(|one| one.thread == thread).expect("a live thread");

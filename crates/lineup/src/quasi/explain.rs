@@ -103,7 +103,7 @@ impl Subject<'_> {
 
     fn too_far(&self, history: &Recorded, too_far: Option<&TooFar>) -> String {
         let Some(TooFar { factor, class, operation, place, legal_place }) = too_far else {
-            return "No slightly larger factor would do either.".to_owned();
+            return "No larger factor that would do was found.".to_owned();
         };
         let which = operation.map_or("a call that would follow".to_owned(), |at| self.operation(history, at));
         let off = place.abs_diff(*legal_place);

@@ -190,7 +190,7 @@ fn events_have_the_precedence_that_was_recorded() {
     for _ in 0..200 {
         let (of, _) = random(&mut rng);
         let (order, events) = events(&of.history);
-        let place = |wanted: &dyn Fn(&Happened) -> bool| events.iter().position(|event| wanted(event)).unwrap();
+        let place = |wanted: &dyn Fn(&Happened) -> bool| events.iter().position(wanted).unwrap();
         for &a in &order {
             let ends = place(&|event| matches!(event, Happened::Returned(at, _) if *at == a));
             for &b in &order {

@@ -17,42 +17,79 @@ use crate::race::{Conflict, Touch};
 use crate::retry::{self, Failure};
 use crate::{point, site};
 
-/// An access that the current thread is about to make.
-struct Atomic {
-    access: Access,
-    pc: u64,
-    order: c_int,
-    /// Whether it waited for a change of what its loop reads.
-    waited: bool,
+/// How an access tells its caller what it found, as far as it may fail.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// It cannot fail.
+    Never,
+    /// A load.
+    Load,
+    /// An exchange that answers what it found.
+    Answer,
+    /// An exchange that stores what it found.
+    Stored,
 }
 
-/// Waits for the turn of an access. An access is copied as few times as can be: words that were written in pieces are slow to
-/// read as a whole.
-#[inline(always)]
-fn arrive(mut access: Access, order: c_int, failure: Option<Failure>) -> Atomic {
+impl Told {
+    /// On what the outcome of an access of that size depends.
+    #[inline(always)]
+    fn condition(self, size: u32, expected: u64) -> Condition {
+        match self {
+            Told::Never | Told::Load => Condition::Always,
+            Told::Answer | Told::Stored if size > 8 => Condition::Unknown,
+            Told::Answer | Told::Stored => Condition::Equals(expected),
+        }
+    }
+
+    fn failure(self, place: u64) -> Option<Failure> {
+        match self {
+            Told::Never => None,
+            Told::Load => Some(Failure::Load),
+            Told::Answer => Some(Failure::Answer),
+            Told::Stored => Some(Failure::Stored(place)),
+        }
+    }
+}
+
+/// Waits for the turn of an access; whether it waited for a change of what its loop reads. What it expects to find goes to
+/// `place` if it finds something else.
+///
+/// There is one copy of this function and of [`record`], and they are told everything in words: copies in every entry point would not
+/// stay in the processor's cache, and a structure that was written in pieces is slow to read as a whole.
+#[inline(never)]
+fn arrive(object: u64, size: u32, kind: Kind, told: Told, expected: u64, place: u64) -> bool {
     let pc = site::pc();
-    let (waited, wants) = with(|control| {
+    let (waited, retries) = {
+        // SAFETY: code under control calls; the borrow ends with this block.
+        let control = unsafe { state() };
         let spins = control.settings.spins;
         let fiber = control.fiber();
         let top = fiber.top;
-        if spins && fiber.spin.arrives(pc, top) {
-            return (true, Wants::Change);
+        (spins && fiber.spin.arrives(pc, top), control.retries.on)
+    };
+    let condition = told.condition(size, expected);
+    if retries && !waited && told != Told::Never {
+        arrive_again(Access::new(object, size, kind).if_found(condition), told.failure(place), pc);
+    } else {
+        if waited {
+            expect_change();
         }
-        match failure {
-            Some(failure) if control.retries.on => {
-                (false, retry::arrive(control, pc, site::registers(), &mut access, failure))
-            }
-            _ => (false, Wants::Nothing),
-        }
-    });
-    if waited {
-        access.waits = true;
-        expect_change();
+        let access = Access { object, size, kind, waits: waited, condition, changed: true, old: 0 };
+        point::arrive_here(access, if waited { Wants::Change } else { Wants::Nothing }, pc);
     }
+    let write = kind != Kind::Read && matches!(told, Told::Never | Told::Load);
+    arena::check(object as usize, size as usize, write, pc);
+    waited
+}
+
+/// The same where loops that try again are looked at.
+#[inline(never)]
+fn arrive_again(mut access: Access, failure: Option<Failure>, pc: u64) {
+    let wants = match failure {
+        Some(failure) => with(|control| retry::arrive(control, pc, site::registers(), &mut access, failure)),
+        None => Wants::Nothing,
+    };
     point::arrive(access, wants, pc);
-    let write = access.kind != Kind::Read;
-    arena::check(access.object as usize, access.size as usize, write && access.condition == Condition::Always, pc);
-    Atomic { access, pc, order, waited }
 }
 
 /// The thread went round a loop without effect: it goes on when something that it read has changed.
@@ -74,61 +111,69 @@ fn saw_change(control: &mut Control) {
     control.fiber().spin.awaited = awaited;
 }
 
-impl Atomic {
-    /// Records the access as it came out.
-    #[inline(always)]
-    fn done(self, kind: Kind, old: u64, new: u64) {
-        self.record(kind, old, new, false);
-    }
-
-    #[inline(always)]
-    fn record(self, kind: Kind, old: u64, new: u64, load: bool) {
-        let Atomic { mut access, pc, order, waited } = self;
-        access.kind = kind;
-        access.old = old;
-        access.changed = kind != Kind::Read && old != new;
-        let touch = Touch::new(access.object, u64::from(access.size), kind != Kind::Read, true, pc);
-        // SAFETY: nothing below switches or borrows the state again before the last use.
-        let control = unsafe { state() };
-        if control.retries.attached != 0
-            && let Some(expected) = retry::leave(control)
-        {
-            access.waits = true;
-            access.condition = Condition::Equals(expected);
-        }
-        control.trace.access(access);
-        if waited {
-            saw_change(control);
-        }
-        point::finish(control, None, false, Some(new));
-        noted(control, &access);
-        if load && control.retries.on {
-            // The thread has made no other call since it arrived.
-            retry::read(control, pc, site::registers(), &access);
-        }
-        if !control.settings.races {
-            return;
-        }
-        if !control.fiber().holds(access.object) {
-            control.reaches(access.object);
-        }
-        let conflict = synchronise(control, touch, kind, order);
-        if let Some(conflict) = conflict {
-            race(touch, conflict);
-        }
-    }
+/// An access as it came out.
+struct Outcome {
+    kind: Kind,
+    old: u64,
+    new: u64,
+    order: c_int,
+    /// What [`arrive`] answered.
+    waited: bool,
 }
 
-/// Tells the data races of an atomic access; answers one.
-fn synchronise(control: &mut Control, touch: Touch, kind: Kind, order: c_int) -> Option<Conflict> {
-    let thread = control.current;
-    // The access itself belongs to what a release publishes, so it is noted before.
-    let conflict = control.races.touch(thread, touch);
-    match kind {
-        Kind::Read => control.races.load(thread, touch.address, order),
-        kind => control.races.store(thread, touch.address, order, kind == Kind::Update),
+/// Records an access that was made.
+#[inline(always)]
+fn done(object: u64, size: u32, told: Told, expected: u64, outcome: Outcome) {
+    let Outcome { kind, old, new, order, waited } = outcome;
+    record(object, size, kind, told, expected, old, new, order, waited);
+}
+
+#[inline(never)]
+#[allow(clippy::too_many_arguments)]
+fn record(
+    object: u64,
+    size: u32,
+    kind: Kind,
+    told: Told,
+    expected: u64,
+    old: u64,
+    new: u64,
+    order: c_int,
+    waited: bool,
+) {
+    // The thread has made no other call since it arrived.
+    let pc = site::pc();
+    // SAFETY: nothing below switches or borrows the state again before the last use.
+    let control = unsafe { state() };
+    let mut condition = told.condition(size, expected);
+    let mut waits = waited;
+    if control.retries.attached != 0
+        && let Some(expected) = retry::leave(control)
+    {
+        waits = true;
+        condition = Condition::Equals(expected);
     }
-    conflict
+    let access = Access { object, size, kind, waits, condition, changed: kind != Kind::Read && old != new, old };
+    control.trace.access(access);
+    if waited {
+        saw_change(control);
+    }
+    point::finish(control, None, false, Some(new));
+    noted(control, &access);
+    if told == Told::Load && control.retries.on {
+        retry::read(control, pc, site::registers(), &access);
+    }
+    if !control.settings.races {
+        return;
+    }
+    if !control.fiber().holds(object) {
+        control.reaches(object);
+    }
+    let touch = Touch::new(object, u64::from(size), kind != Kind::Read, true, pc);
+    let thread = control.current;
+    if let Some(other) = control.races.atomic(thread, touch, kind, order) {
+        race(touch, Conflict::with(other));
+    }
 }
 
 /// Tells the threads that go round loops what happened.
@@ -201,15 +246,12 @@ impl AtomicU128 {
 /// A value as one word, for reports and for telling whether a compare and exchange would succeed elsewhere.
 trait Word: Copy + Eq {
     fn word(self) -> u64;
-    /// On what a compare and exchange with this value depends.
-    fn condition(self) -> Condition;
 }
 
 macro_rules! words {
     ($($type:ty),*) => { $(
         impl Word for $type {
             fn word(self) -> u64 { u64::from(self) }
-            fn condition(self) -> Condition { Condition::Equals(u64::from(self)) }
         }
     )* };
 }
@@ -220,10 +262,6 @@ impl Word for u128 {
     fn word(self) -> u64 {
         (self ^ (self >> 64)) as u64
     }
-
-    fn condition(self) -> Condition {
-        Condition::Unknown
-    }
 }
 
 macro_rules! width {
@@ -231,19 +269,16 @@ macro_rules! width {
         mod $module {
             use super::*;
 
-            fn access(cell: *mut $type, kind: Kind) -> Access {
-                Access::new(cell as u64, $size, kind)
-            }
-
             pub unsafe extern "C" fn load(cell: *mut $type, order: c_int) -> $type {
                 if !active() {
                     // SAFETY: the caller's cell, shared with other atomic accesses.
                     return unsafe { (*cell.cast::<$atomic>()).load(SeqCst) };
                 }
-                let atomic = arrive(access(cell, Kind::Read), order, Some(Failure::Load));
+                let waited = arrive(cell as u64, $size, Kind::Read, Told::Load, 0, 0);
                 // SAFETY: the caller's cell; nobody else runs.
                 let value = unsafe { *cell };
-                atomic.record(Kind::Read, value.word(), value.word(), true);
+                let (old, new) = (value.word(), value.word());
+                done(cell as u64, $size, Told::Load, 0, Outcome { kind: Kind::Read, old, new, order, waited });
                 value
             }
 
@@ -252,15 +287,16 @@ macro_rules! width {
                     // SAFETY: as above.
                     return unsafe { (*cell.cast::<$atomic>()).store(value, SeqCst) };
                 }
-                let atomic = arrive(access(cell, Kind::Write), order, None);
+                let waited = arrive(cell as u64, $size, Kind::Write, Told::Never, 0, 0);
                 // SAFETY: as above.
                 let old = unsafe { std::mem::replace(&mut *cell, value) };
-                atomic.done(Kind::Write, old.word(), if old == value { old.word() } else { changed(old, value) });
+                let (kind, old, new) = (Kind::Write, old.word(), changed(old, value));
+                done(cell as u64, $size, Told::Never, 0, Outcome { kind, old, new, order, waited });
             }
 
-            /// The new value as one word, which must differ from the old one's.
+            /// The new value as one word, which differs from the old one's exactly if the values do.
             fn changed(old: $type, new: $type) -> u64 {
-                if old.word() == new.word() { !new.word() } else { new.word() }
+                if old != new && old.word() == new.word() { !new.word() } else { new.word() }
             }
 
             fn update(cell: *mut $type, order: c_int, f: impl Fn($type) -> $type) -> $type {
@@ -275,14 +311,15 @@ macro_rules! width {
                         }
                     }
                 }
-                let atomic = arrive(access(cell, Kind::Update), order, None);
+                let waited = arrive(cell as u64, $size, Kind::Update, Told::Never, 0, 0);
                 // SAFETY: as above.
-                let old = unsafe { *cell };
-                let new = f(old);
+                let found = unsafe { *cell };
+                let value = f(found);
                 // SAFETY: as above.
-                unsafe { *cell = new };
-                atomic.done(Kind::Update, old.word(), if old == new { old.word() } else { changed(old, new) });
-                old
+                unsafe { *cell = value };
+                let (kind, old, new) = (Kind::Update, found.word(), changed(found, value));
+                done(cell as u64, $size, Told::Never, 0, Outcome { kind, old, new, order, waited });
+                found
             }
 
             pub unsafe extern "C" fn exchange(cell: *mut $type, value: $type, order: c_int) -> $type {
@@ -320,7 +357,7 @@ macro_rules! width {
                 order: c_int,
                 failure: c_int,
             ) -> $type {
-                try_exchange(cell, expected, new, (order, failure), Failure::Answer)
+                try_exchange(cell, expected, new, (order, failure), (Told::Answer, 0))
             }
 
             fn try_exchange(
@@ -328,7 +365,7 @@ macro_rules! width {
                 expected: $type,
                 new: $type,
                 (order, failure): (c_int, c_int),
-                told: Failure,
+                (told, place): (Told, u64),
             ) -> $type {
                 if !active() {
                     // SAFETY: as above.
@@ -337,19 +374,22 @@ macro_rules! width {
                         Ok(found) | Err(found) => found,
                     };
                 }
-                let mut atomic = arrive(access(cell, Kind::Update).if_found(expected.condition()), order, Some(told));
+                let (object, wanted) = (cell as u64, expected.word());
+                let waited = arrive(object, $size, Kind::Update, told, wanted, place);
                 // SAFETY: as above.
-                let old = unsafe { *cell };
-                if old != expected {
-                    atomic.order = failure;
-                    atomic.done(Kind::Read, old.word(), old.word());
-                    return old;
+                let found = unsafe { *cell };
+                let old = found.word();
+                if found != expected {
+                    let outcome = Outcome { kind: Kind::Read, old, new: old, order: failure, waited };
+                    done(object, $size, told, wanted, outcome);
+                    return found;
                 }
-                arena::check(cell as usize, $size, true, atomic.pc);
+                arena::check(cell as usize, $size, true, site::pc());
                 // SAFETY: as above.
                 unsafe { *cell = new };
-                atomic.done(Kind::Update, old.word(), if old == new { old.word() } else { changed(old, new) });
-                old
+                let outcome = Outcome { kind: Kind::Update, old, new: changed(found, new), order, waited };
+                done(object, $size, told, wanted, outcome);
+                found
             }
 
             pub unsafe extern "C" fn compare_exchange(
@@ -362,7 +402,8 @@ macro_rules! width {
                 // SAFETY: as above; `expected` is the caller's own.
                 unsafe {
                     let wanted = *expected;
-                    let found = try_exchange(cell, wanted, new, (order, failure), Failure::Stored(expected as u64));
+                    let told = (Told::Stored, expected as u64);
+                    let found = try_exchange(cell, wanted, new, (order, failure), told);
                     if found == wanted {
                         return 1;
                     }

@@ -26,7 +26,7 @@ fn plain(address: *mut c_void, size: usize, write: bool) {
 fn look(address: usize, size: usize, write: bool, pc: u64) {
     arena::check(address, size, write, pc);
     let touch = Touch::new(address as u64, size as u64, write, false, pc);
-    let conflict = with(|control| {
+    let other = with(|control| {
         let own = control.fiber().holds(address as u64);
         if write && !own {
             control.fiber().effect();
@@ -45,8 +45,8 @@ fn look(address: usize, size: usize, write: bool, pc: u64) {
         let current = control.current;
         control.races.touch(current, touch)
     });
-    if let Some(conflict) = conflict {
-        race(touch, conflict);
+    if let Some(other) = other {
+        race(touch, Conflict::with(other));
     }
 }
 
@@ -85,7 +85,7 @@ fn volatile(address: *mut c_void, size: usize, write: bool) {
 }
 
 macro_rules! accesses {
-    ($($name:ident: $how:ident($size:expr, $write:expr);)*) => { $(
+    ($entries:ident: $($name:ident: $how:ident($size:expr, $write:expr);)*) => { $(
         mod $name {
             use super::*;
             pub unsafe extern "C" fn at(address: *mut c_void) {
@@ -93,11 +93,12 @@ macro_rules! accesses {
             }
         }
     )*
-    crate::entries! { $($name => $name::at;)* }
+    crate::$entries! { $($name => $name::at;)* }
     };
 }
 
 accesses! {
+    entries_off_stack:
     __tsan_read1: plain(1, false);
     __tsan_read2: plain(2, false);
     __tsan_read4: plain(4, false);
@@ -128,6 +129,12 @@ accesses! {
     __tsan_unaligned_read_write4: plain(4, true);
     __tsan_unaligned_read_write8: plain(8, true);
     __tsan_unaligned_read_write16: plain(16, true);
+    __tsan_vptr_read: plain(8, false);
+    __tsan_vptr_update: plain(8, true);
+}
+
+accesses! {
+    entries:
     __tsan_volatile_read1: volatile(1, false);
     __tsan_volatile_read2: volatile(2, false);
     __tsan_volatile_read4: volatile(4, false);
@@ -148,8 +155,6 @@ accesses! {
     __tsan_unaligned_volatile_write4: volatile(4, true);
     __tsan_unaligned_volatile_write8: volatile(8, true);
     __tsan_unaligned_volatile_write16: volatile(16, true);
-    __tsan_vptr_read: plain(8, false);
-    __tsan_vptr_update: plain(8, true);
 }
 
 crate::entries! {

@@ -40,19 +40,40 @@ const JUNK: u8 = 0xbe;
 const IN_USE: u8 = 1;
 const FREED: u8 = 2;
 
-/// The bookkeeping, outside of the arena so that a wild write cannot reach it.
-struct Part {
-    used: usize,
-    /// Freed blocks by size, oldest first.
-    free: Vec<VecDeque<usize>>,
-    /// The sizes of which there were freed blocks in this run.
-    freed: Vec<usize>,
+/// Freed blocks by size, oldest first.
+struct Lists {
+    blocks: Vec<VecDeque<usize>>,
+    /// The sizes of which there were blocks in this run.
+    used: Vec<usize>,
 }
 
-impl Default for Part {
+impl Default for Lists {
     fn default() -> Self {
-        Part { used: 0, free: vec![VecDeque::new(); CLASSES + 1], freed: Vec::new() }
+        Lists { blocks: vec![VecDeque::new(); CLASSES + 1], used: Vec::new() }
     }
+}
+
+impl Lists {
+    fn push(&mut self, units: usize, block: usize) {
+        if self.blocks[units].is_empty() {
+            self.used.push(units);
+        }
+        self.blocks[units].push_back(block);
+    }
+
+    /// Forgets all blocks, and keeps the memory for the next run's.
+    fn clear(&mut self) {
+        for units in self.used.drain(..) {
+            self.blocks[units].clear();
+        }
+    }
+}
+
+/// The bookkeeping, outside of the arena so that a wild write cannot reach it.
+#[derive(Default)]
+struct Part {
+    used: usize,
+    free: Lists,
 }
 
 /// One part for each thread that has ever allocated.
@@ -60,8 +81,8 @@ impl Default for Part {
 struct Arena {
     mapped: bool,
     parts: Vec<Part>,
-    /// Blocks that other threads freed, by size, oldest first.
-    shared: Vec<VecDeque<usize>>,
+    /// Blocks that other threads freed.
+    shared: Lists,
 }
 
 struct Cell(UnsafeCell<Option<Arena>>);
@@ -71,10 +92,19 @@ unsafe impl Sync for Cell {}
 
 static ARENA: Cell = Cell(UnsafeCell::new(None));
 
+#[inline(always)]
 fn arena() -> &'static mut Arena {
+    #[cold]
+    fn first() -> Option<Arena> {
+        Some(Arena::default())
+    }
     // SAFETY: as above.
     let arena = unsafe { &mut *ARENA.0.get() };
-    arena.get_or_insert_with(Arena::default)
+    if arena.is_none() {
+        *arena = first();
+    }
+    // SAFETY: there is one now.
+    unsafe { arena.as_mut().unwrap_unchecked() }
 }
 
 /// Maps the arena. False when its addresses are taken.
@@ -95,8 +125,8 @@ pub fn map() -> bool {
 fn part() -> (usize, &'static mut Part) {
     let thread = with(|control| control.current);
     let parts = &mut arena().parts;
-    while parts.len() <= thread {
-        parts.push(Part::default());
+    if parts.len() <= thread {
+        parts.resize_with(thread + 1, Part::default);
     }
     (BASE + thread * PART, &mut parts[thread])
 }
@@ -109,9 +139,7 @@ pub fn reset() {
             // SAFETY: the shadow of what was handed out.
             unsafe { std::ptr::write_bytes(shadow(BASE + number * PART), 0, part.used / UNIT + 1) };
             part.used = 0;
-            for units in part.freed.drain(..) {
-                part.free[units].clear();
-            }
+            part.free.clear();
         }
     }
 }
@@ -122,6 +150,7 @@ pub fn inside(address: usize) -> bool {
     address.wrapping_sub(BASE) < SIZE
 }
 
+#[inline(always)]
 fn shadow(address: usize) -> *mut u8 {
     (SHADOW + (address - BASE) / UNIT) as *mut u8
 }
@@ -151,10 +180,16 @@ pub fn is_freed(address: usize) -> bool {
 #[inline(always)]
 pub fn check(address: usize, size: usize, write: bool, pc: u64) {
     if inside(address) && size > 0 {
+        let last = address.wrapping_add(size - 1);
+        // SAFETY: shadow of an address inside the arena.
+        if address / UNIT == last / UNIT && unsafe { *shadow(address) } == IN_USE {
+            return;
+        }
         check_inside(address, size, write, pc);
     }
 }
 
+#[inline(never)]
 fn check_inside(address: usize, size: usize, write: bool, pc: u64) {
     let last = address.saturating_add(size - 1);
     // SAFETY: shadow of addresses inside the arena.
@@ -179,9 +214,9 @@ fn reuse(units: usize, pc: u64) -> Option<usize> {
     if reuse == Reuse::Quarantine {
         return None;
     }
-    let shared = arena().shared.get(units).is_some_and(|list| !list.is_empty());
+    let shared = !arena().shared.blocks[units].is_empty();
     note_reuse(units, shared);
-    let list = || if shared { &mut arena().shared[units] } else { &mut part().1.free[units] };
+    let list = || if shared { &mut arena().shared.blocks[units] } else { &mut part().1.free.blocks[units] };
     match reuse {
         Reuse::Quarantine => None,
         Reuse::Fifo => list().pop_front(),
@@ -215,19 +250,11 @@ fn note_reuse(units: usize, changed: bool) {
 fn keep(block: usize, units: usize) {
     let owner = (block - BASE) / PART;
     if with(|control| control.current) == owner {
-        let (_, part) = part();
-        if part.free[units].is_empty() {
-            part.freed.push(units);
-        }
-        part.free[units].push_back(block);
+        part().1.free.push(units, block);
         return;
     }
     note_reuse(units, true);
-    let shared = &mut arena().shared;
-    if shared.len() <= units {
-        shared.resize(units + 1, VecDeque::new());
-    }
-    shared[units].push_back(block);
+    arena().shared.push(units, block);
 }
 
 fn allocate(size: usize, align: usize) -> *mut c_void {
@@ -286,9 +313,9 @@ fn release(block: usize, pc: u64) {
         let end = Access { changed: false, ..Access::new(block as u64, (units * UNIT) as u32, Kind::Write) };
         control.trace.amend(end);
         let current = control.current;
-        if control.settings.races { control.races.touch(current, touch) } else { None }
+        if control.settings.races { control.races.freed(current, touch) } else { None }
     });
-    if let Some(Conflict { thread, pc: other, write, .. }) = conflict {
+    if let Some(Conflict { thread, pc: other, write, .. }) = conflict.map(Conflict::with) {
         let verb = if write { "write" } else { "read" };
         let message = format!(
             "free of memory (heap+{offset:#x}) and a {verb} of it by T{thread} at {other:#x}, and nothing orders them"

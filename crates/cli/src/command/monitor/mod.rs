@@ -83,6 +83,10 @@ pub struct Flags {
     /// Print one JSON document a violation, and one at the end
     #[arg(long)]
     json: bool,
+
+    /// Write the violations as a page for a browser here, at the end
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 type Wait = Option<Duration>;
@@ -99,6 +103,7 @@ pub struct Settings {
     skew: Duration,
     metrics: Option<String>,
     json: bool,
+    html: Option<PathBuf>,
 }
 
 impl Flags {
@@ -123,6 +128,7 @@ impl Flags {
             skew: self.skew.unwrap_or_default(),
             metrics: self.metrics,
             json: self.json,
+            html: self.html,
         })
     }
 }
@@ -145,6 +151,7 @@ fn watch(settings: &Settings) -> Result<Exit, Trouble> {
     let mut watcher = Watcher::new(settings.object, settings.initial.clone(), settings.attach, voice)
         .map_err(|misuse| Trouble::new("--initial", misuse))?;
     watcher.order_by(settings.window, settings.skew);
+    watcher.keep(settings.html.is_some());
     let snapshot = Arc::new(Mutex::new(Snapshot::default()));
     if let Some(address) = &settings.metrics {
         let bound = metrics::serve(address, Arc::clone(&snapshot)).map_err(|error| Trouble::new(address, error))?;
@@ -179,5 +186,11 @@ fn watch(settings: &Settings) -> Result<Exit, Trouble> {
     if let Some(Address::Unix(path)) = &settings.listen {
         let _ = std::fs::remove_file(path);
     }
-    Ok(watcher.finish(&snapshot))
+    let from = match (&settings.listen, &settings.file) {
+        (Some(Address::Unix(path)), _) => format!("unix:{}", path.display()),
+        (Some(Address::Tcp(address)), _) => format!("tcp:{address}"),
+        (None, Some(path)) => source::name(path),
+        (None, None) => "standard input".to_owned(),
+    };
+    Ok(watcher.finish(&snapshot, settings.html.as_deref(), &from))
 }

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -19,7 +20,8 @@ use super::input::Message;
 use super::metrics::Snapshot;
 use crate::exit::Exit;
 use crate::quantity::{count, counted};
-use crate::report::print::complain;
+use crate::report::html::monitor::{KEPT_MAX, Watched};
+use crate::report::print::{complain, keep};
 use crate::report::text::clean;
 use crate::trouble::Trouble;
 
@@ -69,6 +71,8 @@ pub struct Watcher {
     last_snapshot: Instant,
     started: Instant,
     unwritten: Exit,
+    /// The first violations, where a page is wanted.
+    kept: Option<Vec<Violation>>,
 }
 
 impl Watcher {
@@ -95,7 +99,13 @@ impl Watcher {
             last_snapshot: now,
             started: now,
             unwritten: Exit::Pass,
+            kept: None,
         })
+    }
+
+    /// Whether violations are kept for a page.
+    pub fn keep(&mut self, page: bool) {
+        self.kept = page.then(Vec::new);
     }
 
     pub fn order_by(&mut self, window: Duration, skew: Duration) {
@@ -337,6 +347,9 @@ impl Watcher {
 
     fn tell(&mut self, violation: &Violation) {
         *self.by_rule.entry(violation.rule).or_default() += 1;
+        if let Some(kept) = self.kept.as_mut().filter(|kept| kept.len() < KEPT_MAX) {
+            kept.push(violation.clone());
+        }
         let text = if self.voice.json {
             let operations: Vec<_> = violation
                 .operations
@@ -373,8 +386,8 @@ impl Watcher {
         }
     }
 
-    /// The summary and the exit code.
-    pub fn finish(mut self, snapshot: &Mutex<Snapshot>) -> Exit {
+    /// The summary, the page where one is wanted, and the exit code.
+    pub fn finish(mut self, snapshot: &Mutex<Snapshot>, page: Option<&Path>, from: &str) -> Exit {
         self.flush();
         self.shoot(snapshot);
         let counts = self.monitor.counts();
@@ -385,6 +398,13 @@ impl Watcher {
             (0, false) => ("unknown", Exit::Unknown),
             _ => ("fail", Exit::Violation),
         };
+        let head = match verdict {
+            "pass" => format!("pass: {kind}, nothing wrong in "),
+            "fail" => format!("fail: {kind}, {} in ", counted(counts.violations, "violation")),
+            _ => format!("unknown: {kind}, no violation seen in "),
+        };
+        let operations = counted(counts.operations, "operation");
+        let head = format!("{head}{operations} ({})", counted(counts.events, "event"));
         let text = if self.voice.json {
             let rules: serde_json::Map<String, serde_json::Value> =
                 self.by_rule.iter().map(|(rule, count)| (rule.name().to_owned(), json!(count))).collect();
@@ -398,18 +418,18 @@ impl Watcher {
             });
             format!("{document}\n")
         } else {
-            let head = match verdict {
-                "pass" => format!("pass: {kind}, nothing wrong in "),
-                "fail" => format!("fail: {kind}, {} in ", counted(counts.violations, "violation")),
-                _ => format!("unknown: {kind}, no violation seen in "),
-            };
-            let mut text =
-                format!("{head}{} ({})\n", counted(counts.operations, "operation"), counted(counts.events, "event"));
+            let mut text = format!("{head}\n");
             doubts.iter().for_each(|doubt| text.push_str(&format!("  not checked in full: {doubt}\n")));
             text
         };
         self.write(&text);
-        exit.worst(if exit == Exit::Pass { self.unwritten } else { Exit::Pass })
+        let page = page.map_or(Exit::Pass, |path| {
+            let violations = self.kept.take().unwrap_or_default();
+            let (violations, total, doubts) = (&violations[..], counts.violations, &doubts[..]);
+            let html = Watched { from, exit, says: &head, doubts, violations, total }.html();
+            keep(path, "page", Some(html.into_bytes()))
+        });
+        exit.worst(if exit == Exit::Pass { self.unwritten } else { Exit::Pass }).worst(page)
     }
 
     /// Why the absence of violations would not mean that there are none.

@@ -39,8 +39,8 @@
     const files = [...new Set(finding.rows.filter((row) => row.source).map((row) => row.source[0]))];
     if (!files.length) return null;
     const touched = new Set(finding.rows.filter((row) => row.source).map((row) => row.source.join(":")));
-    const name = el("span", { class: "mono" }), box = el("div", { class: "code", tabindex: 0, role: "region", "aria-label": "Source code" });
-    const tabs = el("div", { class: "tabs", role: "tablist", hidden: files.length < 2 });
+    const name = el("span", { class: "mono" }), box = el("div", { class: "code", tabindex: 0, role: "region", "aria-label": "Source code", vars: { "--marks": Math.min(8, finding.threads.length) * 25 + 8 + "px" } });
+    const tabs = el("div", { class: "tabs", role: "group", "aria-label": "Files", hidden: files.length < 2 });
     const bodies = new Map();
     const body = (file) => {
       const source = data.sources[file], lines = [];
@@ -64,11 +64,11 @@
         shown = file;
         box.replaceChildren(bodies.get(file).node);
         name.textContent = data.sources[file].path;
-        tabs.childNodes.forEach((tab, i) => tab.setAttribute("aria-selected", files[i] === file));
+        tabs.childNodes.forEach((tab, i) => tab.setAttribute("aria-pressed", files[i] === file));
       }
       return bodies.get(file);
     };
-    tabs.append(...files.map((file) => el("button", { type: "button", role: "tab", on: { click: () => open(file) } },
+    tabs.append(...files.map((file) => el("button", { type: "button", on: { click: () => open(file) } },
       data.sources[file].path.split("/").pop())));
     const show = (step) => {
       const row = step ? finding.rows[step - 1] : finding.rows.find((one) => one.source);

@@ -187,7 +187,10 @@ const board = (() => {
   };
 
   const resize = () => {
+    const before = width;
     width = canvas.parentElement.clientWidth; ratio = window.devicePixelRatio || 1;
+    // The same events stay in view.
+    scale *= Math.max(40, width - SIDE) / Math.max(40, before - SIDE);
     const high = HEAD + lanes.length * LANE + 8;
     canvas.width = width * ratio; canvas.height = high * ratio; canvas.style.height = high + "px";
     strip.width = width * ratio; strip.height = STRIP * ratio; strip.style.height = STRIP + "px";

@@ -8,6 +8,7 @@ pub mod counting;
 pub mod finding;
 mod history;
 mod model;
+pub mod monitor;
 mod partial;
 mod quasi;
 mod source;

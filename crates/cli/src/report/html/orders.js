@@ -105,6 +105,8 @@
     const number = Math.max(0, Math.min(data.orders.length, +wanted.order || 1) - 1);
     names.value = number;
     choose(number, wanted.step === undefined ? undefined : +wanted.step);
+    // A place that was asked for is brought into view.
+    if (wanted.step !== undefined && walker.at() > 0) pick(order.ops[walker.at() - 1], true);
     const by = (step) => () => go(walker.at() + step);
     page.keys({ n: by(1), p: by(-1), Home: () => go(0), End: () => go(order.ops.length) });
     window.addEventListener("hashchange", () => { const now = page.asked(); if (now.step !== undefined) go(+now.step); });

@@ -20,7 +20,7 @@ const KEPT: usize = 3;
 const TRIED_MAX: usize = 20_000;
 const TIME_MAX: Duration = Duration::from_millis(400);
 /// How long the longest beginning that is right is looked for.
-const EXPLAINED_TIME_MAX: Duration = Duration::from_secs(2);
+const EXPLAINED_TIME_MAX: Duration = Duration::from_secs(10);
 /// Larger histories are not searched.
 const OPERATIONS_MAX: usize = 50_000;
 /// States are kept at every so many places, and found again in between.

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -25,6 +26,8 @@ pub struct Source {
     first: usize,
     lines: Vec<String>,
     #[serde(skip)]
+    full: PathBuf,
+    #[serde(skip)]
     cited: BTreeSet<usize>,
 }
 
@@ -41,12 +44,9 @@ impl Sources {
         let number = match self.known.get(path) {
             Some(known) => (*known)?,
             None => {
-                let read = read(path).map(|source| {
-                    self.files.push(source);
-                    self.files.len() - 1
-                });
-                self.known.insert(path.to_owned(), read);
-                read?
+                let number = self.find(path);
+                self.known.insert(path.to_owned(), number);
+                number?
             }
         };
         let source = &mut self.files[number];
@@ -56,18 +56,31 @@ impl Sources {
         there.then_some(number)
     }
 
+    /// The file at a path. The same file may be named in several ways, and by a part of its path where that is all that a message told.
+    fn find(&mut self, path: &str) -> Option<usize> {
+        let Ok(full) = fs::canonicalize(path) else {
+            let end = format!("/{path}");
+            return self.files.iter().position(|source| source.path.ends_with(&end));
+        };
+        if let Some(number) = self.files.iter().position(|source| source.full == full) {
+            return Some(number);
+        }
+        self.files.push(read(path, full)?);
+        Some(self.files.len() - 1)
+    }
+
     /// The list, with no more of each file than a page should hold.
     pub fn into_list(self) -> Vec<Source> {
         self.files.into_iter().map(Source::cut).collect()
     }
 }
 
-fn read(path: &str) -> Option<Source> {
-    let about = fs::metadata(path).ok().filter(|about| about.is_file() && about.len() <= BYTES_MAX);
+fn read(path: &str, full: PathBuf) -> Option<Source> {
+    let about = fs::metadata(&full).ok().filter(|about| about.is_file() && about.len() <= BYTES_MAX);
     about?;
-    let text = String::from_utf8_lossy(&fs::read(path).ok()?).into_owned();
+    let text = String::from_utf8_lossy(&fs::read(&full).ok()?).into_owned();
     let lines = text.lines().map(|line| clean(&line.replace('\t', "    "))).collect();
-    Some(Source { path: clean(path), first: 1, lines, cited: BTreeSet::new() })
+    Some(Source { path: clean(path), full, first: 1, lines, cited: BTreeSet::new() })
 }
 
 impl Source {
@@ -102,6 +115,11 @@ mod tests {
             assert_eq!(sources.cite(path, 3), Some(0));
             assert_eq!(sources.cite("no/such/file.c", 1), None);
             assert_eq!(sources.cite("/", 1), None);
+            // By another name, and by the end of its path.
+            let (folder, name) = path.rsplit_once('/').unwrap();
+            assert_eq!(sources.cite(&format!("{folder}/./{name}"), 2), Some(0));
+            assert_eq!(sources.cite(name, 1), Some(0));
+            assert_eq!(sources.cite("c", 1), None);
             let list = sources.into_list();
             assert_eq!(list.len(), 1);
             assert_eq!(list[0].lines, ["one", "    two \\u{1b}\u{fffd}", "three"]);

@@ -1,0 +1,137 @@
+//! What atomic stores have published at which address, for [`crate::race`]: a vector clock each.
+//!
+//! The cell of an address ([`crate::shadow`]) says where its clock is; addresses that share a cell are chained. Invariant: what a clock has
+//! beyond its lanes counts as zero, whatever is there, so that a clock costs as much as there are threads; what is beyond `used` is of
+//! an earlier run.
+
+use crate::posix::objects::{Table, empty};
+use crate::race::{Clock, LANE, THREADS, join};
+
+/// The clock of one address.
+struct Entry {
+    address: u64,
+    /// The next one of the same cell, counted from 1; 0 for none.
+    next: u32,
+    /// How many lanes of the clock count.
+    lanes: u32,
+    /// Whose clock it is, and what it says of that thread itself. Clocks are copied before they go on, so whoever knows as much of that
+    /// thread knows all of it.
+    owner: u32,
+    epoch: u32,
+    clock: Clock,
+}
+
+impl Entry {
+    /// Copies the lanes from `known` up.
+    #[inline(always)]
+    fn take(&mut self, clock: &Clock, known: usize, lanes: usize) {
+        let ((mine, _), (theirs, _)) = (self.clock.as_chunks_mut::<LANE>(), clock.as_chunks::<LANE>());
+        if known == 0 {
+            mine[0] = theirs[0];
+        }
+        for (mine, theirs) in mine.iter_mut().zip(theirs).take(lanes).skip(known.max(1)) {
+            *mine = *theirs;
+        }
+        self.lanes = lanes as u32;
+    }
+}
+
+/// Where in a cell the clocks of its addresses begin.
+#[derive(Clone, Copy, Default)]
+pub struct Chain {
+    run: u32,
+    /// The first one, counted from 1.
+    first: u32,
+}
+
+impl Chain {
+    /// The first clock, counted from 1; 0 when there is none of this run.
+    #[inline(always)]
+    fn first(self, run: u32) -> u32 {
+        if self.run == run { self.first } else { 0 }
+    }
+}
+
+/// All clocks of a run.
+#[derive(Default)]
+pub struct Published {
+    entries: Vec<Entry>,
+    used: usize,
+    /// Those whose cells were given to other addresses. A clock must not get lost: what it orders would look like a race.
+    homeless: Table<u32>,
+}
+
+impl Published {
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.used = 0;
+        empty(&mut self.homeless);
+    }
+
+    /// The place of an address, counted from 1; 0 when nothing was published there.
+    #[inline(always)]
+    pub fn find(&self, chain: Chain, run: u32, address: u64) -> u32 {
+        let mut at = chain.first(run);
+        while at != 0 {
+            let entry = &self.entries[at as usize - 1];
+            if entry.address == address {
+                return at;
+            }
+            at = entry.next;
+        }
+        if self.homeless.is_empty() { 0 } else { self.homeless.get(&(address as usize)).copied().unwrap_or(0) }
+    }
+
+    /// A clock learns what was published.
+    #[inline(always)]
+    pub fn teach(&self, place: u32, clock: &mut Clock) {
+        let entry = &self.entries[place as usize - 1];
+        let owner = entry.owner as usize;
+        if owner >= THREADS || clock[owner] < entry.epoch {
+            join(clock, &entry.clock, entry.lanes as usize);
+        }
+    }
+
+    /// Puts a clock of a thread, as it is or was, in the place of what was published.
+    #[inline(always)]
+    pub fn put(&mut self, place: u32, thread: usize, clock: &Clock, lanes: usize) {
+        let entry = &mut self.entries[place as usize - 1];
+        (entry.owner, entry.epoch) = (thread as u32, clock[thread % THREADS]);
+        entry.take(clock, 0, lanes);
+    }
+
+    /// Puts a clock beside what was published.
+    pub fn put_beside(&mut self, place: u32, clock: &Clock, lanes: usize) {
+        let entry = &mut self.entries[place as usize - 1];
+        let known = entry.lanes as usize;
+        entry.owner = u32::MAX;
+        entry.take(clock, known, lanes);
+        if known > 0 {
+            join(&mut entry.clock, clock, known);
+        }
+    }
+
+    /// A place for an address that has none, with a clock of zeros.
+    pub fn add(&mut self, chain: &mut Chain, run: u32, address: u64) -> u32 {
+        let next = chain.first(run);
+        if self.used == self.entries.len() {
+            self.entries.push(Entry { address, next, lanes: 0, owner: 0, epoch: 0, clock: [0; THREADS] });
+        } else {
+            let entry = &mut self.entries[self.used];
+            (entry.address, entry.next, entry.lanes) = (address, next, 0);
+        }
+        self.used += 1;
+        *chain = Chain { run, first: self.used as u32 };
+        self.used as u32
+    }
+
+    /// The cell with this chain is given to other addresses.
+    pub fn evict(&mut self, chain: Chain, run: u32) {
+        let mut at = chain.first(run);
+        while at != 0 {
+            let entry = &self.entries[at as usize - 1];
+            self.homeless.insert(entry.address as usize, at);
+            at = entry.next;
+        }
+    }
+}
