@@ -168,7 +168,7 @@ fn divide(flags: &[String]) -> (Vec<&String>, Vec<&String>) {
         let links = is_for_linker(flag);
         match flag.as_str() {
             "-l" | "-L" | "-Xlinker" | "-u" => value_of = Some(true),
-            "-I" | "-D" | "-U" | "-include" | "-isystem" | "-iquote" | "-x" => value_of = Some(false),
+            "-I" | "-D" | "-U" | "-include" | "-isystem" | "-iquote" | "-x" | "-mllvm" => value_of = Some(false),
             _ => {}
         }
         if links {
@@ -176,7 +176,7 @@ fn divide(flags: &[String]) -> (Vec<&String>, Vec<&String>) {
         } else {
             compiling.push(flag);
             // Such as -flto, -m32 or -fuse-ld: the link must agree. What is only about sources is not repeated.
-            if ["-f", "-m", "-O", "-g", "-pthread"].iter().any(|start| flag.starts_with(start)) {
+            if ["-f", "-m", "-O", "-g", "-pthread"].iter().any(|start| flag.starts_with(start)) && value_of.is_none() {
                 linking.push(flag);
             }
         }
@@ -230,6 +230,7 @@ mod tests {
         check(&["-L", "dir", "-lm", "-l", "z"], &[], &["-L", "dir", "-lm", "-l", "z"]);
         check(&["x.o", "lib/y.a", "z.so", "w.so.1"], &[], &["x.o", "lib/y.a", "z.so", "w.so.1"]);
         check(&["-O2", "-fno-inline"], &["-O2", "-fno-inline"], &["-O2", "-fno-inline"]);
+        check(&["-mllvm", "-tsan-x=1", "-m64"], &["-mllvm", "-tsan-x=1", "-m64"], &["-m64"]);
         check(&["-D", "lib.a", "-I", "a.o"], &["-D", "lib.a", "-I", "a.o"], &[]);
         check(
             &["-Wl,--as-needed", "-Wall", "-Xlinker", "-Map=x"],

@@ -164,9 +164,13 @@ impl State {
         }
     }
 
-    /// Decides the empty answers whose values are out.
+    /// Decides the empty answers whose values are out. Several values may speak against one answer: it is told once.
     fn settle(&mut self, watch: &Watch) {
+        let mut told: Vec<(u64, u64)> = Vec::new();
         self.waiting.retain(|empty| {
+            if told.contains(&(empty.called, empty.returned)) {
+                return false;
+            }
             let Some(ring) = watch.rings[empty.thread].get() else { return false };
             let slot = ring.slot(empty.number);
             let removed = slot.removed.load(Ordering::Acquire);
@@ -182,8 +186,10 @@ impl State {
                     empty.called, empty.returned, empty.number, empty.thread
                 );
                 watch.findings.found("not-empty", text);
+                told.push((empty.called, empty.returned));
             }
             removed == INSIDE
         });
+        self.waiting.retain(|empty| !told.contains(&(empty.called, empty.returned)));
     }
 }

@@ -76,7 +76,7 @@ fn timeless(line: &str) -> String {
     for word in line.split(' ') {
         let number = word.trim_matches(|letter: char| !letter.is_ascii_digit());
         let fraction = number.contains('.') && number.chars().all(|letter| letter.is_ascii_digit() || letter == '.');
-        words.push(match (word.strip_suffix(".json"), fraction) {
+        words.push(match (word.trim_end_matches(')').strip_suffix(".json"), fraction) {
             (Some(name), _) if name.len() > 8 && name.is_char_boundary(name.len() - 8) => {
                 name[..name.len() - 8].to_owned()
             }

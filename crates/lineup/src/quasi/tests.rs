@@ -253,7 +253,7 @@ fn a_model_that_is_asked_is_the_built_in_object() {
             seen[usize::from(one)] += 1;
         }
     }
-    assert!(seen[0] > 50 && seen[1] > 50, "{seen:?}");
+    assert!(seen[0] > 20 && seen[1] > 20, "{seen:?}");
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn fields_belong_to_their_events() {
     bad("{\"end\":\"stuck\",\"thread\":0}\n", "line 1: the field `thread` does not belong to an end");
     bad("{\"call\":\"a\",\"thread\":0,\"version\":1}\n", "line 1: the field `version` does not belong to a call");
     let fields = "expected one of `call`, `return`, `fail`, `unknown`, `end`, `thread`, `value`, `object`, `key`, \
-                  `selvedge`, `version`, `initial`";
+                  `selvedge`, `version`, `initial`, `time`";
     bad("{\"call\":\"a\",\"thred\":0}\n", &format!("line 1, column 19: unknown field `thred`, {fields}"));
     bad("{\"call\":\"a\",\"call\":\"b\",\"thread\":0}\n", "line 1, column 18: duplicate field `call`");
 }
