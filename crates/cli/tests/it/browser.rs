@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -161,12 +162,19 @@ impl Tab<'_> {
         self
     }
 
+    /// Waits until all of that is shown: what a part has inside is made a moment after it was opened.
     #[track_caller]
     pub fn expect(&mut self, words: &[&str]) -> &mut Self {
-        let shown = self.shown();
-        for word in words {
-            assert!(shown.contains(word), "`{word}` is not shown");
+        const MOMENT: Duration = Duration::from_millis(50);
+        let missing = |shown: String| words.iter().copied().find(|word| !shown.contains(word));
+        for _ in 0..400 {
+            if missing(self.shown()).is_none() {
+                return self;
+            }
+            std::thread::sleep(MOMENT);
         }
+        let missing = missing(self.shown());
+        assert!(missing.is_none(), "`{}` is not shown", missing.unwrap_or_default());
         self
     }
 
