@@ -143,8 +143,9 @@ fn inject(fault: Fault) {
         Fault::FalseEmpty => &["not-empty"],
     };
     assert_eq!(rules, expect, "{:?}", report.violations());
-    assert_eq!(report.unchecked(), 0);
-    assert_eq!(report.verdict(), if fault == Fault::None { Verdict::NothingWrong } else { Verdict::Fail });
+    // A thread that gets no processor for long lets the queue outgrow what is remembered: then that is said, and nothing else.
+    let quiet = if report.unchecked() == 0 { Verdict::NothingWrong } else { Verdict::Unknown };
+    assert_eq!(report.verdict(), if fault == Fault::None { quiet } else { Verdict::Fail });
 }
 
 #[test]
