@@ -88,8 +88,14 @@ impl<T: Clone> PushPop<T> for Faulty<T> {
     }
 }
 
-/// Two threads push and pop; one of them looks whether the report has come, and how long that took.
+/// A thread that gets no processor for long lets the queue outgrow what is remembered. Then the report says that not everything was checked,
+/// and it is tried again.
 fn inject(fault: Fault) {
+    assert!((0..8).any(|_| injected(fault)), "{fault:?}: the machine is too busy");
+}
+
+/// Two threads push and pop; one of them looks whether the report has come, and how long that took. Whether everything was checked.
+fn injected(fault: Fault) -> bool {
     let operations = super::operations();
     let queue: Queue<u64, Faulty<Stamped<u64>>> = Queue::wrap(Faulty::new(fault, operations / 2));
     (0..64).for_each(|i| queue.push(i));
@@ -142,10 +148,14 @@ fn inject(fault: Fault) {
         Fault::Duplicate => &["not-inside"],
         Fault::FalseEmpty => &["not-empty"],
     };
+    if report.unchecked() > 0 {
+        assert!(rules.iter().all(|rule| expect.contains(rule)), "{:?}", report.violations());
+        assert_eq!(report.verdict(), if rules.is_empty() { Verdict::Unknown } else { Verdict::Fail });
+        return false;
+    }
     assert_eq!(rules, expect, "{:?}", report.violations());
-    // A thread that gets no processor for long lets the queue outgrow what is remembered: then that is said, and nothing else.
-    let quiet = if report.unchecked() == 0 { Verdict::NothingWrong } else { Verdict::Unknown };
-    assert_eq!(report.verdict(), if fault == Fault::None { quiet } else { Verdict::Fail });
+    assert_eq!(report.verdict(), if fault == Fault::None { Verdict::NothingWrong } else { Verdict::Fail });
+    true
 }
 
 #[test]
@@ -200,8 +210,10 @@ fn empty_answers_that_are_true_are_no_alarm() {
     });
     queue.examine();
     assert!(empty.load(SeqCst) > 10, "it was empty now and then");
-    assert_eq!(queue.report().violations(), []);
-    assert_eq!(queue.report().unchecked(), 0);
+    let report = queue.report();
+    assert_eq!(report.violations(), []);
+    // What could not be checked, because a thread got no processor for long, is said.
+    assert_eq!(report.verdict() == Verdict::NothingWrong, report.unchecked() == 0);
 }
 
 /// More values inside than are remembered: that is said, and nothing is reported that is not so.
@@ -235,8 +247,9 @@ fn counters_see_what_is_recent() {
                 });
             }
         });
-        assert_eq!(queue.report().total(), seen, "{:?}", queue.report().violations());
-        assert_eq!(queue.report().unchecked(), 0);
+        let report = queue.report();
+        let all = report.unchecked() == 0;
+        assert!(report.total() == seen || !all && report.total() < seen, "{:?}", report.violations());
     }
     // A stack in place of a queue: what came last leaves first, at once.
     let queue: CountedQueue<u64, Mutex<Vec<(u64, u64)>>> = CountedQueue::wrap(Mutex::new(Vec::new()), 4);
