@@ -80,15 +80,15 @@ impl Monitor {
         let mut doubts = Vec::new();
         doubts.extend((!Monitor::is_exact(self.kind())).then_some(Doubt::Rules(self.kind())));
         doubts.extend(self.counting().map(Doubt::Counting));
-        let numbers: [(u64, fn(u64) -> Doubt); 6] = [
-            (unchecked, Doubt::Unchecked),
-            (untold, Doubt::Untold),
-            (repeated, Doubt::Repeated),
-            (refused, Doubt::Refused),
-            (restarts, Doubt::Restarts),
-            (open, Doubt::Open),
+        let numbers = [
+            Doubt::Unchecked(unchecked),
+            Doubt::Untold(untold),
+            Doubt::Repeated(repeated),
+            Doubt::Refused(refused),
+            Doubt::Restarts(restarts),
+            Doubt::Open(open),
         ];
-        doubts.extend(numbers.into_iter().filter(|(number, _)| *number > 0).map(|(number, doubt)| doubt(number)));
+        doubts.extend(numbers.into_iter().filter(|doubt| doubt.number() > Some(0)));
         doubts.extend(self.is_attached().then_some(Doubt::Before));
         doubts
     }
