@@ -85,6 +85,12 @@ impl Fairness {
         back
     }
 
+    /// The threads that are held back for somebody, one bit each.
+    #[inline]
+    pub fn held(&self) -> u64 {
+        self.held
+    }
+
     /// Whether anybody is held back at all.
     #[inline]
     pub fn any(&self) -> bool {
