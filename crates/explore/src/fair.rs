@@ -37,6 +37,14 @@ impl Patience {
         (!held && self.passed_over.is_empty()) || self.count(thread, if held { at.ready } else { 0 })
     }
 
+    /// That thread went, and nobody was held back.
+    #[inline]
+    pub(crate) fn went(&mut self, thread: Thread) {
+        if let Some(times) = self.passed_over.get_mut(thread.index()) {
+            *times = 0;
+        }
+    }
+
     #[cold]
     fn count(&mut self, thread: Thread, mut passed: u64) -> bool {
         self.passed_over.resize(Thread::MAX, 0);
@@ -120,6 +128,12 @@ impl Fairness {
             back |= u64::from(self.first[thread] & enabled != 0) << thread;
         }
         back
+    }
+
+    /// The threads that are held back for somebody, one bit each.
+    #[inline]
+    pub fn held(&self) -> u64 {
+        self.held
     }
 
     /// Whether anybody is held back at all.

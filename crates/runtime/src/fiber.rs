@@ -88,6 +88,8 @@ pub struct Fiber {
     pub top: u64,
     /// The lowest address of its stack.
     pub bottom: u64,
+    /// The lowest address at which it may stop: strategies decide on the stack of the thread that stops, and need some of it.
+    pub low: u64,
     /// The `pthread_t` that the code under test knows it by.
     pub id: libc::pthread_t,
     /// What it starts with.
@@ -153,7 +155,14 @@ impl Fiber {
         callers
     }
 
+    /// Whether a plain access to memory that is not its stack has to be noted, for its loops.
+    #[inline(always)]
+    pub fn notes(&self, write: bool) -> bool {
+        !self.trail.is_empty() || write && !self.spin.is_fresh()
+    }
+
     /// It did something that is more than reading.
+    #[inline(always)]
     pub fn effect(&mut self) {
         self.spin.effect();
         self.trail.clear();
@@ -181,6 +190,8 @@ impl Fiber {
     }
 }
 
+/// A thread that leaves strategies less room is as good as at the end of its own stack.
+const ROOM: u64 = 64 << 10;
 const STACK: usize = 1 << 20;
 /// Left for the frames of the thread that sleeps.
 const RESERVED: u64 = 16 << 10;
@@ -249,6 +260,7 @@ fn bear() -> Option<Fiber> {
         context: Context { stack: 0, fs: birth.fs },
         top: birth.top,
         bottom: birth.bottom,
+        low: birth.bottom + ROOM,
         id,
         body: None,
         result: std::ptr::null_mut(),

@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use crate::access::Thread;
 use crate::part::Part;
 use crate::point::{ChoicePoint, Coverage, Decision, Run, Stop, Strategy};
-use crate::strategy::dfs::{Search, available};
+use crate::strategy::dfs::{Search, available, preferred};
 use crate::strategy::operations::Operations;
 
 /// How many steps in a row a thread may make that has to let others go first.
@@ -144,6 +144,25 @@ impl Strategy for Bounded {
             }
         }
         Decision::Run(thread)
+    }
+
+    fn looks_ahead(&self) -> bool {
+        self.operations.is_some()
+    }
+
+    fn choose_among(&mut self, ready: u64, last: Option<Thread>) -> Option<Thread> {
+        if self.operations.is_some() {
+            return None;
+        }
+        let preempts = last.is_some_and(|thread| ready >> thread.index() & 1 == 1);
+        let first = preferred(ready, last);
+        let full = preempts && self.preemptions >= self.bound && ready != bit(first);
+        self.cut |= full;
+        // One that diverged says so when it is asked again.
+        let thread = self.search.thread(if full { bit(first) } else { ready }, first)?;
+        self.preemptions += u32::from(preempts && thread != first);
+        self.stretch = 0;
+        Some(thread)
     }
 
     fn pick(&mut self, options: u32) -> u32 {

@@ -17,6 +17,15 @@ use crate::point::{ChoicePoint, Coverage, Decision, End, Run, Stop, Strategy};
 struct Frame {
     options: Options,
     taken: u32,
+    /// The thread that this is, if it is one.
+    thread: Option<Thread>,
+}
+
+impl Frame {
+    fn new(options: Options, taken: u32) -> Self {
+        let thread = options.thread(taken);
+        Frame { options, taken, thread }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +98,7 @@ impl Search {
         {
             if frame.taken + 1 < frame.options.len() {
                 frame.taken += 1;
+                frame.thread = frame.options.thread(frame.taken);
                 return true;
             }
             self.frames.pop();
@@ -109,7 +119,7 @@ impl Search {
         let last = ranks.len() - 1;
         let mut parts = vec![Part::Tree { ranks: ranks.clone(), fixed: last.max(at.fixed) as u32 }];
         for depth in (at.fixed..last).rev() {
-            let Frame { options, taken } = &at.frames[depth];
+            let Frame { options, taken, .. } = &at.frames[depth];
             if taken + 1 < options.len() {
                 let mut ranks = ranks[..=depth].to_vec();
                 ranks[depth] += 1;
@@ -131,9 +141,16 @@ impl Search {
     }
 
     /// The thread to run among `set`, `first` before the others.
+    #[inline]
     pub(crate) fn thread(&mut self, set: u64, first: Thread) -> Option<Thread> {
-        let taken = self.decide(Options::Threads { set, first })?;
-        self.frames[self.depth - 1].options.thread(taken)
+        if let Some(frame) = self.frames.get(self.depth)
+            && frame.options == (Options::Threads { set, first })
+        {
+            self.depth += 1;
+            return frame.thread;
+        }
+        self.decide(Options::Threads { set, first })?;
+        self.frames[self.depth - 1].thread
     }
 
     /// A result among so many.
@@ -148,7 +165,7 @@ impl Search {
                 self.diverged = true;
                 return None;
             }
-            self.frames.push(Frame { options, taken });
+            self.frames.push(Frame::new(options, taken));
         } else if self.frames[self.depth].options != options {
             self.diverged = true;
             return None;
@@ -173,9 +190,8 @@ impl Search {
 #[inline]
 pub(crate) fn available(at: &ChoicePoint<'_>) -> (u64, Thread) {
     let set = at.available();
-    let last = at.current().filter(|thread| set >> thread.index() & 1 == 1);
     assert!(set != 0, "a choice point has an enabled thread");
-    (set, last.unwrap_or(Thread(set.trailing_zeros() as u8)))
+    (set, preferred(set, at.current()))
 }
 
 /// Every schedule, one after the other.
@@ -199,6 +215,13 @@ impl Dfs {
     }
 }
 
+/// The one to prefer among those who are ready: who ran last, else the first.
+#[inline(always)]
+pub(crate) fn preferred(ready: u64, last: Option<Thread>) -> Thread {
+    let last = last.filter(|thread| ready >> thread.index() & 1 == 1);
+    last.unwrap_or(Thread(ready.trailing_zeros() as u8))
+}
+
 impl Strategy for Dfs {
     fn start(&mut self) -> ControlFlow<Coverage> {
         if self.search.advance() {
@@ -217,6 +240,17 @@ impl Strategy for Dfs {
             Some(_) => Decision::Stop(Stop::Unfair),
             None => Decision::Stop(Stop::Diverged(at.trace.len())),
         }
+    }
+
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+
+    fn choose_among(&mut self, ready: u64, last: Option<Thread>) -> Option<Thread> {
+        // One that diverged says so when it is asked again.
+        let thread = self.search.thread(ready, preferred(ready, last))?;
+        self.patience.went(thread);
+        Some(thread)
     }
 
     fn pick(&mut self, options: u32) -> u32 {

@@ -39,6 +39,24 @@ impl Random {
     }
 }
 
+impl Random {
+    /// One of several threads; `None` when there is no choice.
+    #[inline(always)]
+    fn draw(&mut self, mut set: u64) -> Option<Thread> {
+        if set & set.wrapping_sub(1) == 0 {
+            return None;
+        }
+        let count = u64::from(set.count_ones());
+        // Without branches on what was drawn, which no processor can guess.
+        let rank = self.rng.below(count);
+        for dropped in 1..count {
+            let lowest = set & set.wrapping_neg();
+            set ^= if dropped <= rank { lowest } else { 0 };
+        }
+        Some(Thread(set.trailing_zeros() as u8))
+    }
+}
+
 impl Strategy for Random {
     fn start(&mut self) -> ControlFlow<Coverage> {
         if self.next >= self.end {
@@ -56,17 +74,15 @@ impl Strategy for Random {
         if self.presses {
             set |= at.held;
         }
-        if set.is_power_of_two() {
-            return Decision::Run(first);
-        }
-        let count = u64::from(set.count_ones());
-        // Without branches on what was drawn, which no processor can guess.
-        let rank = self.rng.below(count);
-        for dropped in 1..count {
-            let lowest = set & set.wrapping_neg();
-            set ^= if dropped <= rank { lowest } else { 0 };
-        }
-        Decision::Run(Thread(set.trailing_zeros() as u8))
+        Decision::Run(self.draw(set).unwrap_or(first))
+    }
+
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+
+    fn choose_among(&mut self, ready: u64, _: Option<Thread>) -> Option<Thread> {
+        self.draw(ready).or(Some(Thread(ready.trailing_zeros() as u8)))
     }
 
     fn pick(&mut self, options: u32) -> u32 {
