@@ -30,11 +30,17 @@ impl Patience {
         self.passed_over.clear();
     }
 
+    /// Whether nobody has been passed over in this run, so that there is nothing to count while nobody is held.
+    #[inline]
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.passed_over.is_empty()
+    }
+
     /// Whether the run may go on with that thread, which is counted.
     #[inline]
     pub(crate) fn allows(&mut self, thread: Thread, at: &ChoicePoint<'_>) -> bool {
         let held = at.held >> thread.index() & 1 == 1;
-        (!held && self.passed_over.is_empty()) || self.count(thread, if held { at.ready } else { 0 })
+        (!held && self.is_fresh()) || self.count(thread, if held { at.ready } else { 0 })
     }
 
     /// That thread went, and nobody was held back.

@@ -100,7 +100,7 @@ pub struct Fiber {
     pub wants: Wants,
     /// The return address of its last call into the runtime.
     pub pc: u64,
-    /// The frame pointer at its last call into the runtime; 0 when it is not known.
+    /// The frame pointer at its last call into the runtime: anything at all where code was compiled without one.
     pub frame: u64,
     /// The queue that it last slept in.
     pub asleep_on: u64,

@@ -161,6 +161,7 @@ impl Strategy for Bounded {
         // One that diverged says so when it is asked again.
         let thread = self.search.thread(if full { bit(first) } else { ready }, first)?;
         self.preemptions += u32::from(preempts && thread != first);
+        // Nobody is held, so nobody presses on.
         self.stretch = 0;
         Some(thread)
     }

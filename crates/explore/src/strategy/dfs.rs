@@ -247,6 +247,9 @@ impl Strategy for Dfs {
     }
 
     fn choose_among(&mut self, ready: u64, last: Option<Thread>) -> Option<Thread> {
+        if !self.patience.is_fresh() {
+            return None;
+        }
         // One that diverged says so when it is asked again.
         let thread = self.search.thread(ready, preferred(ready, last))?;
         self.patience.went(thread);

@@ -183,6 +183,16 @@ unsafe extern "C" fn step(cell: u64, first: u64, second: u64, third: c_int, four
     old
 }
 
+/// Stores a byte as code under test would, and what came before with it.
+///
+/// # Safety
+/// The byte is one that the code under test accesses atomically, and its call has noted its registers.
+pub unsafe fn publish(cell: *mut u8, value: u8) {
+    const RELEASE: u64 = 3;
+    // SAFETY: as above.
+    unsafe { step(cell as u64, u64::from(value), RELEASE, 0, 0, Operation::Store.code(1)) };
+}
+
 /// The value of a cell of that size.
 #[inline(always)]
 unsafe fn read(cell: u64, size: u32) -> u64 {
@@ -451,16 +461,6 @@ steps! {
     __tsan_atomic64_compare_exchange_strong => CompareStored;
     __tsan_atomic64_compare_exchange_weak => CompareStored;
     __tsan_atomic64_compare_exchange_val => Compare;
-}
-
-/// Stores a byte as code under test would, and what came before with it.
-///
-/// # Safety
-/// The byte is one that the code under test accesses atomically; an entry point noted the return address and the registers.
-pub unsafe fn publish(cell: *mut u8, value: u8) {
-    const RELEASE: u64 = 3;
-    // SAFETY: as above.
-    unsafe { step(cell as u64, u64::from(value), RELEASE, 0, 0, Operation::Store.code(1)) };
 }
 
 /// A fence orders nothing that is not in order already under sequential consistency; it matters to the data races.
