@@ -156,7 +156,7 @@ fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Entry {
         [] => (1..=count).collect(),
         chosen => chosen.to_vec(),
     };
-    progress.enter(Phase::Checking);
+    progress.enter(Phase::Proving);
     let mut page = Page {
         file: &file,
         text: &text,
@@ -168,7 +168,9 @@ fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Entry {
         seconds: 0.0,
         dot: None,
     };
-    for number in chosen {
+    let claims = chosen.len();
+    for (at, number) in chosen.into_iter().enumerate() {
+        progress.proving(at + 1, claims);
         let checked = check(settings, &model, number, budget);
         page.checked.push(checked);
     }
