@@ -265,7 +265,7 @@ impl Progress {
                 format!("checking {} operations as {object}{}", count(known.operations), so_far(known.so_far()))
             }
             Phase::Proving => match known.claim {
-                (0, _) => "checking the model".to_owned(),
+                (0, _) => "reading the model".to_owned(),
                 (claim, claims) => format!("checking assertion {} of {}", count(claim), count(claims)),
             },
             Phase::Verifying => format!("verifying the certificate of {} operations", count(known.operations)),
@@ -303,7 +303,7 @@ mod tests {
     fn models_tell_which_claim_is_checked() {
         let progress = Progress::new(1);
         progress.enter(Phase::Proving);
-        assert_eq!(progress.describe(), "checking the model");
+        assert_eq!(progress.describe(), "reading the model");
         progress.proving(2, 5);
         assert_eq!(progress.describe(), "checking assertion 2 of 5");
     }
