@@ -5,9 +5,10 @@
 //! cargo run --release -p selvedge-history --example figures -- docs
 //! ```
 //!
-//! writes `figure-6.svg` and `figure-7.svg` into the directory and prints the numbers. Every execution of each matrix with at most 5 preemptions is made; the queues are step machines, a shared access a step.
+//! writes `counting-figure-6.svg` and `counting-figure-7.svg` into the directory and prints the tables of docs/counting-figures.md. The queues are step machines, a shared access a step. Executions that
+//! lead to the same state with the same events go on together, so all of them are covered and counted without making each.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt::Write as _;
 use std::time::Instant;
 
@@ -18,9 +19,12 @@ use selvedge_history::{Budget, Call, Log, LogRecorder, Outcome, Symbol, Value, V
 
 const PREEMPTIONS: usize = 5;
 const K_MAX: usize = 4;
-/// So many different violations of a matrix are looked at.
-const VIOLATIONS_MAX: usize = 400;
-const EXECUTIONS_MAX: u64 = 400_000;
+/// Up to so many operations linearizations are enumerated.
+const ENUMERATED_MAX: usize = 20;
+/// So many different violations of each point are looked at, at equal distances.
+const VIOLATIONS_MAX: usize = 300;
+/// So many nodes of the search are kept.
+const NODES_MAX: usize = 3_000_000;
 
 /// A queue with a bug, as steps on an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +43,7 @@ enum Invocation {
     Deq,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Shared {
     slots: Vec<i64>,
     head: usize,
@@ -47,7 +51,7 @@ struct Shared {
 }
 
 /// One thread: which operation it is in, and where.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Thread {
     operation: usize,
     place: usize,
@@ -124,40 +128,62 @@ enum Event {
     Return(usize, Value),
 }
 
+/// Where an execution is, with what has happened and how many preemptions are left.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Node {
+    shared: Shared,
+    threads: Vec<Thread>,
+    last: Option<usize>,
+    left: usize,
+    events: Vec<Event>,
+}
+
 struct Search<'a> {
     bug: Bug,
     matrix: &'a [Vec<Invocation>],
     histories: HashSet<Vec<Event>>,
-    executions: u64,
+    /// How many executions go on from a node.
+    known: HashMap<Node, u64>,
 }
 
 impl Search<'_> {
-    fn explore(&mut self, shared: &Shared, threads: &[Thread], last: Option<usize>, left: usize, events: &[Event]) {
-        let live = |thread: usize| threads[thread].operation < self.matrix[thread].len();
-        let able: Vec<usize> = (0..threads.len()).filter(|&thread| live(thread)).collect();
-        if able.is_empty() {
-            self.executions += 1;
-            self.histories.insert(events.to_vec());
-            return;
+    /// How many executions there are from here; nothing when there are too many nodes.
+    fn explore(&mut self, node: Node) -> Option<u64> {
+        if let Some(known) = self.known.get(&node) {
+            return Some(*known);
         }
+        if self.known.len() >= NODES_MAX {
+            return None;
+        }
+        let live = |thread: usize| node.threads[thread].operation < self.matrix[thread].len();
+        let able: Vec<usize> = (0..node.threads.len()).filter(|&thread| live(thread)).collect();
+        if able.is_empty() {
+            self.histories.insert(node.events);
+            return Some(1);
+        }
+        let held = node.last.filter(|last| live(*last));
+        let mut executions = 0;
         for thread in able {
-            let preempts = last.is_some_and(|last| last != thread && live(last));
-            if (preempts && left == 0) || self.executions >= EXECUTIONS_MAX {
+            let preempts = held.is_some_and(|last| last != thread);
+            if preempts && node.left == 0 {
                 continue;
             }
-            let (mut shared, mut threads, mut events) = (shared.clone(), threads.to_vec(), events.to_vec());
-            let own = &mut threads[thread];
+            let mut next = node.clone();
+            let own = &mut next.threads[thread];
             let invocation = self.matrix[thread][own.operation];
             if own.place == 0 {
                 let value = if let Invocation::Enq(value) = invocation { Some(value) } else { None };
-                events.push(Event::Call(thread, value));
+                next.events.push(Event::Call(thread, value));
             }
-            if let Some(result) = step(self.bug, &mut shared, invocation, own) {
-                events.push(Event::Return(thread, result));
+            if let Some(result) = step(self.bug, &mut next.shared, invocation, own) {
+                next.events.push(Event::Return(thread, result));
                 *own = Thread { operation: own.operation + 1, ..Thread::default() };
             }
-            self.explore(&shared, &threads, Some(thread), left - usize::from(preempts), &events);
+            (next.last, next.left) = (Some(thread), node.left - usize::from(preempts));
+            executions += self.explore(next)?;
         }
+        self.known.insert(node, executions);
+        Some(executions)
     }
 }
 
@@ -170,7 +196,7 @@ fn log(events: &[Event]) -> Log {
                 let method = if value.is_some() { enq } else { deq };
                 let argument = value.map_or(Value::Nil, Value::Int);
                 let call = Call { object: Symbol::NONE, method, key: Value::Nil, argument };
-                recorder.call(line, &Value::Int(*thread as i64), call)
+                recorder.call(line, &Value::Int(*thread as i64), call).map(|_| ())
             }
             Event::Return(thread, value) => {
                 recorder.outcome(line, &Value::Int(*thread as i64), None, Outcome::Return(value.clone())).map(|_| ())
@@ -179,6 +205,15 @@ fn log(events: &[Event]) -> Log {
         .expect("it is well-formed");
     }
     recorder.finish(None).expect("it is well-formed")
+}
+
+/// Two threads enqueue and two dequeue, as many in all as said.
+fn split(enqueues: usize, dequeues: usize) -> Vec<Vec<Invocation>> {
+    let mut matrix = vec![Vec::new(); 4];
+    (0..enqueues).for_each(|i| matrix[i % 2].push(Invocation::Enq(i as i64 + 1)));
+    (0..dequeues).for_each(|i| matrix[2 + i % 2].push(Invocation::Deq));
+    matrix.retain(|thread| !thread.is_empty());
+    matrix
 }
 
 /// Threads by turns enqueue and dequeue.
@@ -190,30 +225,66 @@ fn matrix(threads: usize, operations: usize) -> Vec<Vec<Invocation>> {
     (0..threads).map(|thread| (0..operations).map(|i| invocation(thread, i)).collect()).collect()
 }
 
-/// Violations, and how many of them A_k shows at some moment, for each k.
-fn covered(bug: Bug) -> (u64, usize, [usize; K_MAX + 1]) {
-    let (mut executions, mut violations, mut seen) = (0, 0, [0; K_MAX + 1]);
-    for (threads, operations) in [(2, 1), (2, 2), (2, 3), (2, 4), (3, 1), (3, 2), (3, 3), (4, 1), (4, 2), (4, 4)] {
-        let matrix = matrix(threads, operations);
-        let mut search = Search { bug, matrix: &matrix, histories: HashSet::new(), executions: 0 };
-        search.explore(&Shared::default(), &vec![Thread::default(); threads], None, PREEMPTIONS, &[]);
-        executions += search.executions;
-        let mut histories: Vec<Vec<Event>> = search.histories.into_iter().collect();
-        histories.sort_by_cached_key(|events| format!("{events:?}"));
-        let logs = histories.iter().map(|events| log(events));
-        let wrong = logs.filter(|log| {
+/// What the executions of one point show.
+#[derive(Clone, Debug, Default)]
+struct Point {
+    executions: u64,
+    histories: usize,
+    violations: usize,
+    looked_at: usize,
+    /// How many of those looked at A_k shows at some moment, for each k.
+    seen: [usize; K_MAX + 1],
+}
+
+/// All executions with so many operations and up to so many preemptions; fewer preemptions where that is too much.
+fn covered(bug: Bug, enqueues: usize, dequeues: usize) -> (usize, Point) {
+    let matrix = split(enqueues, dequeues);
+    let all = (0..=PREEMPTIONS).rev().find_map(|left| {
+        let mut search = Search { bug, matrix: &matrix, histories: HashSet::new(), known: HashMap::new() };
+        let start = Node { threads: vec![Thread::default(); matrix.len()], left, ..Node::default() };
+        search.explore(start).map(|executions| (left, executions, search.histories))
+    });
+    let (preemptions, executions, histories) = all.expect("serial executions are few");
+    let mut point = Point { executions, histories: histories.len(), ..Point::default() };
+    let mut histories: Vec<Vec<Event>> = histories.into_iter().collect();
+    histories.sort_by_cached_key(|events| format!("{events:?}"));
+    let wrong: Vec<Log> = histories
+        .iter()
+        .map(|events| log(events))
+        .filter(|log| {
             let answer = check(log, Kind::Queue, None, &Budget::new()).expect("it fits");
             matches!(answer.verdict, Verdict::Fail(_))
-        });
-        for log in wrong.take(VIOLATIONS_MAX) {
-            violations += 1;
-            for (k, seen) in seen.iter_mut().enumerate() {
-                let answer = approximate(&log, Kind::Queue, None, k, Prefixes::AtMost(usize::MAX), &Budget::new());
-                *seen += usize::from(answer.expect("it fits").violation.is_some());
-            }
+        })
+        .collect();
+    point.violations = wrong.len();
+    for log in wrong.iter().step_by(wrong.len().div_ceil(VIOLATIONS_MAX).max(1)) {
+        point.looked_at += 1;
+        for (k, seen) in point.seen.iter_mut().enumerate() {
+            let answer = approximate(log, Kind::Queue, None, k, Prefixes::AtMost(usize::MAX), &Budget::new());
+            *seen += usize::from(answer.expect("it fits").violation.is_some());
         }
     }
-    (executions, violations, seen)
+    (preemptions, point)
+}
+
+/// The points of one queue, as rows of a table, and the sum of what was looked at.
+fn coverage(bug: Bug, name: &str) -> Point {
+    let mut sum = Point::default();
+    for (enqueues, dequeues) in (1..=4).flat_map(|i| (1..=4).map(move |j| (i, j))) {
+        let (preemptions, point) = covered(bug, enqueues, dequeues);
+        let seen: Vec<String> = point.seen.iter().map(usize::to_string).collect();
+        println!(
+            "| {name} | {enqueues} + {dequeues} | {preemptions} | {} | {} | {} | {} | {} |",
+            point.executions,
+            point.histories,
+            point.violations,
+            point.looked_at,
+            seen.join(" | ")
+        );
+        sum.looked_at += point.looked_at;
+        sum.seen.iter_mut().zip(point.seen).for_each(|(sum, seen)| *sum += seen);
+    }
+    sum
 }
 
 /// Nanoseconds for an execution of so many operations: by itself, with counting, with enumeration of linearizations after each return.
@@ -223,10 +294,11 @@ fn costs(operations: usize) -> [f64; 3] {
     let mut times = [f64::MAX; 3];
     for _ in 0..5 {
         for (watched, time) in times.iter_mut().enumerate() {
-            if watched == 2 && operations > 10 {
+            // Enumeration takes a thousand times as long and more.
+            if watched == 2 && operations > ENUMERATED_MAX {
                 continue;
             }
-            let rounds = if watched == 2 { 20 } else { rounds };
+            let rounds = if watched == 2 { 10 } else { rounds };
             let begun = Instant::now();
             for seed in 0..rounds {
                 std::hint::black_box(execute(&matrix, seed, watched));
@@ -396,31 +468,31 @@ fn plot(title: &str, x: &str, y: &str, top: f64, series: &[(&str, Vec<(f64, f64)
 
 fn main() -> std::io::Result<()> {
     let directory = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
+    println!(
+        "| queue | operations | preemptions | executions | histories | violations | looked at | k=0 | 1 | 2 | 3 | 4 |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
     let mut series = Vec::new();
     for (bug, name) in [(Bug::TornTail, "torn tail"), (Bug::TornHead, "torn head"), (Bug::LateSlots, "late slots")] {
-        let (executions, violations, seen) = covered(bug);
-        println!(
-            "{name}: {executions} executions, {violations} different violations looked at, seen at k=0..{K_MAX}: {seen:?}"
-        );
-        let share = |count: usize| 100.0 * count as f64 / violations.max(1) as f64;
-        series.push((name, seen.iter().enumerate().map(|(k, count)| (k as f64, share(*count))).collect()));
+        let sum = coverage(bug, name);
+        let share = |count: usize| 100.0 * count as f64 / sum.looked_at.max(1) as f64;
+        series.push((name, sum.seen.iter().enumerate().map(|(k, count)| (k as f64, share(*count))).collect()));
     }
     let six = plot("Violations that A_k shows", "k", "share of the violations, %", 100.0, &series);
-    std::fs::write(format!("{directory}/figure-6.svg"), six)?;
+    std::fs::write(format!("{directory}/counting-figure-6.svg"), six)?;
+    println!("\n| operations | execution, ns | with counting | with enumeration |\n|---|---|---|---|");
     let (mut counting, mut enumerating) = (Vec::new(), Vec::new());
     for operations in (2..=20).step_by(2) {
         let [bare, counted, enumerated] = costs(operations);
-        println!(
-            "{operations} operations: {bare:.0} ns, counting {:.2} times, enumeration {:.2} times",
-            counted / bare,
-            enumerated / bare
-        );
-        counting.push((operations as f64, counted / bare));
+        let times = |time: f64| if time < f64::MAX { format!("{:.2}", time / bare) } else { "–".to_owned() };
+        println!("| {operations} | {bare:.0} | {} | {} |", times(counted), times(enumerated));
+        counting.push((operations as f64, (counted / bare).log10()));
         if enumerated < f64::MAX {
-            enumerating.push((operations as f64, enumerated / bare));
+            enumerating.push((operations as f64, (enumerated / bare).log10()));
         }
     }
     let series = [("counting, k=2", counting), ("enumeration", enumerating)];
-    let seven = plot("Time, as a multiple of the execution without checks", "operations", "times", 10.0, &series);
-    std::fs::write(format!("{directory}/figure-7.svg"), seven)
+    let title = "Time, as a multiple of the execution without checks";
+    let seven = plot(title, "operations", "powers of ten", 4.0, &series);
+    std::fs::write(format!("{directory}/counting-figure-7.svg"), seven)
 }
