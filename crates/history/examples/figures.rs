@@ -2,7 +2,7 @@
 //! counting costs beside enumerating linearizations.
 //!
 //! ```text
-//! cargo run --release -p selvedge-history --example figures -- docs
+//! cargo run --release -p selvedge-history --example figures -- docs [6|7]
 //! ```
 //!
 //! writes `counting-figure-6.svg` and `counting-figure-7.svg` into the directory and prints the tables of docs/counting-figures.md. The queues are step machines, a shared access a step. Executions that
@@ -467,7 +467,20 @@ fn plot(title: &str, x: &str, y: &str, top: f64, series: &[(&str, Vec<(f64, f64)
 }
 
 fn main() -> std::io::Result<()> {
-    let directory = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
+    let mut arguments = std::env::args().skip(1);
+    let directory = arguments.next().unwrap_or_else(|| ".".to_owned());
+    let only = arguments.next();
+    let wanted = |figure: &str| only.as_deref().is_none_or(|only| only == figure);
+    if wanted("6") {
+        std::fs::write(format!("{directory}/counting-figure-6.svg"), figure_6())?;
+    }
+    if wanted("7") {
+        std::fs::write(format!("{directory}/counting-figure-7.svg"), figure_7())?;
+    }
+    Ok(())
+}
+
+fn figure_6() -> String {
     println!(
         "| queue | operations | preemptions | executions | histories | violations | looked at | k=0 | 1 | 2 | 3 | 4 |"
     );
@@ -478,8 +491,10 @@ fn main() -> std::io::Result<()> {
         let share = |count: usize| 100.0 * count as f64 / sum.looked_at.max(1) as f64;
         series.push((name, sum.seen.iter().enumerate().map(|(k, count)| (k as f64, share(*count))).collect()));
     }
-    let six = plot("Violations that A_k shows", "k", "share of the violations, %", 100.0, &series);
-    std::fs::write(format!("{directory}/counting-figure-6.svg"), six)?;
+    plot("Violations that A_k shows", "k", "share of the violations, %", 100.0, &series)
+}
+
+fn figure_7() -> String {
     println!("\n| operations | execution, ns | with counting | with enumeration |\n|---|---|---|---|");
     let (mut counting, mut enumerating) = (Vec::new(), Vec::new());
     for operations in (2..=20).step_by(2) {
@@ -493,6 +508,5 @@ fn main() -> std::io::Result<()> {
     }
     let series = [("counting, k=2", counting), ("enumeration", enumerating)];
     let title = "Time, as a multiple of the execution without checks";
-    let seven = plot(title, "operations", "powers of ten", 4.0, &series);
-    std::fs::write(format!("{directory}/counting-figure-7.svg"), seven)
+    plot(title, "operations", "powers of ten", 4.0, &series)
 }
