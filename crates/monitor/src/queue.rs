@@ -20,7 +20,7 @@ use super::clock::{BEGIN, Clock};
 use super::raw::PushPop;
 use super::report::{Findings, Report, Violation};
 use super::threads::{self, THREADS_MAX};
-use super::track::{Insertion, THREAD_BITS, Track, settle, stamp, unstamp};
+use super::track::{CALLED_MAX, Insertion, THREAD_BITS, Track, settle, stamp, unstamp};
 
 /// How many removals of one thread go by between two looks for losses.
 const SWEEP: u64 = 1 << 10;
@@ -284,6 +284,10 @@ impl Watch {
     /// Whether the insertion returned before the one with the other stamp was called.
     fn was_inside(&self, latest: u64, stamp: u64) -> bool {
         let ((thread, called), (_, latest)) = (unstamp(stamp), unstamp(latest));
+        if called >= CALLED_MAX {
+            self.findings.unchecked(1);
+            return false;
+        }
         let Some(track) = self.track(thread) else { return false };
         let (mut after, mut found) = (None, None);
         for insertion in track.last_inserted() {

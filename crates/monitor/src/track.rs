@@ -16,7 +16,10 @@ pub const THREAD_BITS: u32 = 8;
 /// Of an insertion that overlapped with so many others the return is not known.
 pub const LENGTH_MAX: u64 = (1 << LENGTH_BITS) - 1;
 
-const LENGTH_BITS: u32 = 16;
+const LENGTH_BITS: u32 = 20;
+
+/// Moments from here on do not fit in an entry: order is not looked up any more.
+pub const CALLED_MAX: u64 = 1 << (u64::BITS - LENGTH_BITS);
 
 /// Of the word of removals: a removal is open.
 const OPEN: u64 = 1 << 47;
