@@ -11,6 +11,43 @@
 //! ([`crate::ChoicePoint::available`]).
 
 use crate::access::Thread;
+use crate::point::ChoicePoint;
+
+/// How often in a row a thread may be passed over by one that has to let it go first. A schedule in which it is once more is not
+/// fair any longer.
+const PASSED_OVER_MAX: u32 = 100;
+
+/// How long a search that goes on with threads that are held back does so.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Patience {
+    /// How often, since each thread last went, another did that had to let it go first.
+    passed_over: Vec<u32>,
+}
+
+impl Patience {
+    /// A new run.
+    pub(crate) fn start(&mut self) {
+        self.passed_over.clear();
+    }
+
+    /// Whether the run may go on with that thread, which is counted.
+    #[inline]
+    pub(crate) fn allows(&mut self, thread: Thread, at: &ChoicePoint<'_>) -> bool {
+        let held = at.held >> thread.index() & 1 == 1;
+        (!held && self.passed_over.is_empty()) || self.count(thread, if held { at.ready } else { 0 })
+    }
+
+    #[cold]
+    fn count(&mut self, thread: Thread, mut passed: u64) -> bool {
+        self.passed_over.resize(Thread::MAX, 0);
+        self.passed_over[thread.index()] = 0;
+        while passed != 0 {
+            self.passed_over[passed.trailing_zeros() as usize] += 1;
+            passed &= passed - 1;
+        }
+        self.passed_over.iter().all(|&times| times <= PASSED_OVER_MAX)
+    }
+}
 
 /// Who is held back for whom.
 #[derive(Clone, Debug)]

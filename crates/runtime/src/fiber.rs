@@ -63,7 +63,7 @@ impl Wants {
                 let fiber = &control.fibers[thread];
                 fiber.woken || fiber.spin.attempts().any(|attempt| control.would_succeed(attempt))
             }
-            Wants::Once(once) => control.objects.once_done(once),
+            Wants::Once(once) => control.objects.once_idle(once),
             Wants::Gate => control.lineup.is_open(),
             Wants::Columns => control.lineup.threads.iter().all(|&other| control.fibers[other].ended),
             // What was freed is not waited for: the access itself is the error.

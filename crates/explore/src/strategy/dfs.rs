@@ -1,4 +1,4 @@
-//! Plain depth-first search: every schedule there is. The oracle for the reduction on small programs, and the one loop
+//! Plain depth-first search: every schedule there is, the unfair ones up to a limit, beyond which it does not claim to be complete. The oracle for the reduction on small programs, and the one loop
 //! under the preemption bound.
 //!
 //! Invariant: between two runs the frames spell the schedule of the next run up to its last decision that is new;
@@ -8,6 +8,7 @@
 use std::ops::ControlFlow;
 
 use crate::access::Thread;
+use crate::fair::Patience;
 use crate::part::Part;
 use crate::point::{ChoicePoint, Coverage, Decision, End, Run, Stop, Strategy};
 
@@ -181,6 +182,8 @@ pub(crate) fn available(at: &ChoicePoint<'_>) -> (u64, Thread) {
 #[derive(Clone, Debug, Default)]
 pub struct Dfs {
     search: Search,
+    patience: Patience,
+    unfair: u64,
 }
 
 impl Dfs {
@@ -192,22 +195,26 @@ impl Dfs {
     /// A search of one part; `None` when the part is not one of a depth-first search.
     pub fn of_part(part: &Part) -> Option<Self> {
         let (ranks, fixed) = part.tree()?;
-        Some(Dfs { search: Search::of_part(ranks, fixed) })
+        Some(Dfs { search: Search::of_part(ranks, fixed), ..Dfs::default() })
     }
 }
 
 impl Strategy for Dfs {
     fn start(&mut self) -> ControlFlow<Coverage> {
         if self.search.advance() {
+            self.patience.start();
             return ControlFlow::Continue(());
         }
-        ControlFlow::Break(if self.search.diverged() { Coverage::Partial } else { Coverage::Exhaustive })
+        let partial = self.search.diverged() || self.unfair > 0;
+        ControlFlow::Break(if partial { Coverage::Partial } else { Coverage::Exhaustive })
     }
 
     fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision {
+        // Those who have to let others go first may go too, only not for ever.
         let (set, first) = available(at);
-        match self.search.thread(set, first) {
-            Some(thread) => Decision::Run(thread),
+        match self.search.thread(set | at.held, first) {
+            Some(thread) if self.patience.allows(thread, at) => Decision::Run(thread),
+            Some(_) => Decision::Stop(Stop::Unfair),
             None => Decision::Stop(Stop::Diverged(at.trace.len())),
         }
     }
@@ -217,10 +224,19 @@ impl Strategy for Dfs {
     }
 
     fn finish(&mut self, run: &Run<'_>) {
+        self.unfair += u64::from(run.end == End::Stopped(Stop::Unfair));
         self.search.ended(run.end);
     }
 
     fn rest(&self) -> Option<Vec<Part>> {
         Some(self.search.rest())
+    }
+
+    fn cut(&self) -> bool {
+        self.unfair > 0
+    }
+
+    fn unfair(&self) -> u64 {
+        self.unfair
     }
 }

@@ -8,6 +8,9 @@ use crate::point::{ChoicePoint, Coverage, Decision, Run, Strategy};
 use crate::rng::Rng;
 use crate::strategy::dfs::available;
 
+/// In one of so many runs threads that are held back may go on, as if nobody had given up a turn.
+const PRESSED_IN: u64 = 4;
+
 /// Schedules drawn at random.
 #[derive(Clone, Debug)]
 pub struct Random {
@@ -18,6 +21,7 @@ pub struct Random {
     /// Whether a run was prepared and has not ended.
     under_way: bool,
     rng: Rng,
+    presses: bool,
 }
 
 impl Random {
@@ -30,6 +34,7 @@ impl Random {
             done: 0,
             under_way: false,
             rng: Rng::for_run(seed, first),
+            presses: false,
         }
     }
 }
@@ -40,6 +45,7 @@ impl Strategy for Random {
             return ControlFlow::Break(Coverage::Sampled(self.done));
         }
         self.rng = Rng::for_run(self.seed, self.next);
+        self.presses = self.next % PRESSED_IN == PRESSED_IN - 1;
         self.next += 1;
         self.under_way = true;
         ControlFlow::Continue(())
@@ -47,6 +53,9 @@ impl Strategy for Random {
 
     fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision {
         let (mut set, first) = available(at);
+        if self.presses {
+            set |= at.held;
+        }
         if set.is_power_of_two() {
             return Decision::Run(first);
         }

@@ -406,6 +406,16 @@ macro_rules! names {
     };
 }
 
+/// Stores a byte as code under test would, and what came before with it.
+///
+/// # Safety
+/// The byte is one that the code under test accesses atomically.
+pub unsafe fn publish(cell: *mut u8, value: u8) {
+    const RELEASE: c_int = 3;
+    // SAFETY: as above.
+    unsafe { byte::store(cell, value, RELEASE) };
+}
+
 width!(byte, u8, AtomicU8, 1, [
     __tsan_atomic8_load __tsan_atomic8_store __tsan_atomic8_exchange __tsan_atomic8_fetch_add __tsan_atomic8_fetch_sub
     __tsan_atomic8_fetch_and __tsan_atomic8_fetch_or __tsan_atomic8_fetch_xor __tsan_atomic8_fetch_nand
