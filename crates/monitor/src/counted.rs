@@ -28,7 +28,9 @@ impl<T, Q: PushPop<(u64, T)>> CountedQueue<T, Q> {
     pub fn push(&self, value: T) {
         let ticket = self.recorder.ticket();
         let begun = self.recorder.begin();
+        let unwound = self.recorder.unwound(begun);
         self.queue.push((ticket, value));
+        std::mem::forget(unwound);
         self.recorder.end(begun, PUSH, ticket);
     }
 
@@ -36,7 +38,9 @@ impl<T, Q: PushPop<(u64, T)>> CountedQueue<T, Q> {
     #[inline]
     pub fn pop(&self) -> Option<T> {
         let begun = self.recorder.begin();
+        let unwound = self.recorder.unwound(begun);
         let popped = self.queue.pop();
+        std::mem::forget(unwound);
         self.recorder.end(begun, POP, popped.as_ref().map_or(0, |(ticket, _)| *ticket));
         popped.map(|(_, value)| value)
     }

@@ -20,7 +20,7 @@ use super::clock::{BEGIN, Clock};
 use super::raw::PushPop;
 use super::report::{Findings, Report, Violation};
 use super::threads::{self, THREADS_MAX};
-use super::track::{CALLED_MAX, Insertion, THREAD_BITS, Track, settle, stamp, unstamp};
+use super::track::{CALLED_MAX, Insertion, Totals, Track, settle, stamp, unstamp};
 
 /// How many removals of one thread go by between two looks for losses.
 const SWEEP: u64 = 1 << 10;
@@ -87,7 +87,10 @@ impl<T, Q: PushPop<Stamped<T>>> Queue<T, Q> {
     #[inline]
     pub fn pop(&self) -> Option<T> {
         let exit = self.watch.leave();
-        match self.queue.pop() {
+        let unwound = Unwound(&self.watch);
+        let popped = self.queue.pop();
+        std::mem::forget(unwound);
+        match popped {
             Some(Stamped { value, stamp }) => {
                 self.watch.left(exit, stamp);
                 Some(value)
@@ -109,9 +112,10 @@ impl<T, Q: PushPop<Stamped<T>>> Queue<T, Q> {
         self.watch.examine();
     }
 
-    /// What was found so far.
+    /// What was found so far. That nothing is wrong is only said when nobody uses the queue and everything that went in is out: what is
+    /// still inside may not be what should be.
     pub fn report(&self) -> Report {
-        self.watch.findings.report(true)
+        self.watch.report()
     }
 
     /// The queue itself. What goes past the wrapper is not seen, and what comes out that went in past it is reported.
@@ -120,7 +124,7 @@ impl<T, Q: PushPop<Stamped<T>>> Queue<T, Q> {
     }
 }
 
-/// The queue panicked: nobody knows whether the value is inside.
+/// The queue panicked: nobody knows whether a value is inside.
 struct Unwound<'a>(&'a Watch);
 
 impl Drop for Unwound<'_> {
@@ -128,6 +132,7 @@ impl Drop for Unwound<'_> {
     fn drop(&mut self) {
         self.0.blind.store(true, Ordering::SeqCst);
         self.0.findings.unchecked(1);
+        // No two values have the same stamp.
         self.0.clock.ret();
     }
 }
@@ -207,7 +212,7 @@ impl Watch {
     pub fn entered(&self, entry: Entry<'_>) {
         let returned = self.clock.ret();
         let Some(track) = entry.track else { return self.findings.unchecked(1) };
-        track.entered(entry.stamp >> THREAD_BITS, returned);
+        track.entered(entry.stamp, returned);
     }
 
     /// A removal is about to be called.
@@ -329,12 +334,38 @@ impl Watch {
         self.findings.found("not-inside", text);
     }
 
+    /// What was found, and whether everything that went in came out, once each.
+    pub fn report(&self) -> Report {
+        let all: Option<Vec<Totals>> = self.at_rest();
+        let Some(all) = all.filter(|_| !self.is_blind()) else { return self.findings.report(false) };
+        let sum = |of: fn(&Totals) -> u64| all.iter().map(of).fold(0u64, u64::wrapping_add);
+        let is_out = sum(|one| one.put) == sum(|one| one.removals.taken());
+        let is_same = sum(|one| one.put_sum) == sum(|one| one.removed_sum);
+        if is_out && !is_same && self.findings.is_clean() {
+            let text = "as many values came out as went in, but not the same ones: some came twice and others are lost";
+            self.findings.found("not-inside", text.to_owned());
+        }
+        self.findings.report(is_out && is_same)
+    }
+
+    /// What each thread has done, if no operation is open and none comes in between.
+    fn at_rest(&self) -> Option<Vec<Totals>> {
+        let read =
+            || -> Vec<Totals> { (0..self.used()).filter_map(|thread| self.track(thread)).map(Track::totals).collect() };
+        let (before, returned) = (read(), self.clock.call());
+        let after = read();
+        // An insertion that is open has not been counted, and one that returned meanwhile has.
+        let is_still = before == after && returned == self.clock.call();
+        (is_still && after.iter().all(|one| !one.removals.is_open())).then_some(after)
+    }
+
     /// Counts up to the last value that came out.
     pub fn examine(&self) {
         let latest = self.clock.latest(self.used());
         if latest != 0 {
             self.count(latest);
         }
+        let _ = self.report();
     }
 
     /// A value has come out. So many had been put in before it was: they are out, or on their way, or lost.

@@ -112,6 +112,19 @@ impl Begun {
     }
 }
 
+/// An operation that panicked: nobody knows what it did.
+pub struct Unwound<'a, C: Checker>(&'a Recorder<C>, Begun);
+
+impl<C: Checker> Drop for Unwound<'_, C> {
+    #[cold]
+    fn drop(&mut self) {
+        if let Some(buffer) = self.1.thread.and_then(|thread| self.0.buffers[thread].get()) {
+            buffer.open.store(IDLE, Ordering::Release);
+        }
+        self.0.lose();
+    }
+}
+
 impl<C: Checker> Recorder<C> {
     pub fn new(checker: C) -> Self {
         Recorder {
@@ -174,6 +187,12 @@ impl<C: Checker> Recorder<C> {
             Err(TryLockError::WouldBlock) if must => self.check(),
             Err(TryLockError::WouldBlock) => {}
         }
+    }
+
+    /// For as long as the operation may panic.
+    #[inline]
+    pub fn unwound(&self, begun: Begun) -> Unwound<'_, C> {
+        Unwound(self, begun)
     }
 
     /// An operation of a thread that has no number was missed.

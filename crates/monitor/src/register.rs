@@ -26,7 +26,9 @@ impl<R: ReadWrite> Register<R> {
     /// Reads.
     pub fn read(&self) -> u64 {
         let begun = self.recorder.begin();
+        let unwound = self.recorder.unwound(begun);
         let value = self.register.read();
+        std::mem::forget(unwound);
         self.recorder.end(begun, READ, value);
         value
     }
@@ -34,7 +36,9 @@ impl<R: ReadWrite> Register<R> {
     /// Writes.
     pub fn write(&self, value: u64) {
         let begun = self.recorder.begin();
+        let unwound = self.recorder.unwound(begun);
         self.register.write(value);
+        std::mem::forget(unwound);
         self.recorder.end(begun, WRITE, value);
     }
 

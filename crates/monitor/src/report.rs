@@ -26,7 +26,7 @@ impl fmt::Display for Violation {
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing is wrong in what is over and was checked; everything was.
+    /// Nothing is wrong in what is over, and everything was checked. A queue says so only when nobody uses it and it is empty.
     NothingWrong,
     /// Something is wrong.
     Fail,
@@ -68,6 +68,11 @@ impl Findings {
     #[cold]
     pub fn unchecked(&self, operations: u64) {
         self.unchecked.fetch_add(operations, Ordering::Relaxed);
+    }
+
+    /// Whether nothing was found.
+    pub fn is_clean(&self) -> bool {
+        self.violations.load(Ordering::Relaxed) == 0
     }
 
     pub fn listen(&self, listener: impl Fn(&Violation) + Send + Sync + 'static) {

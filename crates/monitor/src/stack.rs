@@ -27,14 +27,18 @@ impl<T, S: PushPop<(u64, T)>> Stack<T, S> {
     pub fn push(&self, value: T) {
         let ticket = self.recorder.ticket();
         let begun = self.recorder.begin();
+        let unwound = self.recorder.unwound(begun);
         self.stack.push((ticket, value));
+        std::mem::forget(unwound);
         self.recorder.end(begun, PUSH, ticket);
     }
 
     /// Takes the value on top, if there is one.
     pub fn pop(&self) -> Option<T> {
         let begun = self.recorder.begin();
+        let unwound = self.recorder.unwound(begun);
         let popped = self.stack.pop();
+        std::mem::forget(unwound);
         self.recorder.end(begun, POP, popped.as_ref().map_or(0, |(ticket, _)| *ticket));
         popped.map(|(_, value)| value)
     }

@@ -75,12 +75,33 @@ impl Removals {
     }
 }
 
+/// What a thread has done in all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Totals {
+    /// How many insertions have returned, and what they put in.
+    pub put: u64,
+    pub put_sum: u64,
+    /// The removals, and what they took out.
+    pub removals: Removals,
+    pub removed_sum: u64,
+}
+
+/// A stamp as a number that looks drawn at random, so that different values have different sums but for one case in 2^64.
+#[inline]
+fn mix(stamp: u64) -> u64 {
+    let mixed = (stamp ^ stamp >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}
+
 /// The rings of one thread.
 #[repr(align(128))]
 #[derive(Debug)]
 pub struct Track {
     put: AtomicU64,
     removals: AtomicU64,
+    /// What went in and what came out, mixed and added up: equal when these are the same values.
+    put_sum: AtomicU64,
+    removed_sum: AtomicU64,
     inserted: Box<[AtomicU64; ENTRIES]>,
     removed: Box<[AtomicU64; ENTRIES]>,
 }
@@ -92,7 +113,14 @@ fn zeros() -> Box<[AtomicU64; ENTRIES]> {
 
 impl Track {
     pub fn new() -> Self {
-        Track { put: AtomicU64::new(0), removals: AtomicU64::new(0), inserted: zeros(), removed: zeros() }
+        Track {
+            put: AtomicU64::new(0),
+            removals: AtomicU64::new(0),
+            put_sum: AtomicU64::new(0),
+            removed_sum: AtomicU64::new(0),
+            inserted: zeros(),
+            removed: zeros(),
+        }
     }
 
     /// Whether one of the last so many removals took out the value with this stamp.
@@ -112,9 +140,21 @@ impl Track {
             .map(|number| Insertion::unpack(self.inserted[number as usize & (ENTRIES - 1)].load(Ordering::Relaxed)))
     }
 
-    /// The thread's own insertion has returned.
+    /// What the thread has done in all.
+    pub fn totals(&self) -> Totals {
+        Totals {
+            put: self.put.load(Ordering::Acquire),
+            put_sum: self.put_sum.load(Ordering::Acquire),
+            removals: self.removals(),
+            removed_sum: self.removed_sum.load(Ordering::Acquire),
+        }
+    }
+
+    /// The thread's own insertion of the value with this stamp has returned.
     #[inline]
-    pub fn entered(&self, called: u64, returned: u64) {
+    pub fn entered(&self, stamp: u64, returned: u64) {
+        let called = stamp >> THREAD_BITS;
+        self.put_sum.store(self.put_sum.load(Ordering::Relaxed).wrapping_add(mix(stamp)), Ordering::Relaxed);
         let number = self.put.load(Ordering::Relaxed);
         self.inserted[number as usize & (ENTRIES - 1)].store(Insertion::pack(called, returned), Ordering::Relaxed);
         self.put.store(number + 1, Ordering::Release);
@@ -138,6 +178,7 @@ impl Track {
     pub fn left(&self, stamp: u64) -> u64 {
         let word = self.removals.load(Ordering::Relaxed) & !OPEN;
         let taken = word & (OPEN - 1);
+        self.removed_sum.store(self.removed_sum.load(Ordering::Relaxed).wrapping_add(mix(stamp)), Ordering::Relaxed);
         self.removed[taken as usize & (ENTRIES - 1)].store(stamp, Ordering::Relaxed);
         self.removals.store(word + 1, Ordering::Release);
         taken + 1

@@ -1,7 +1,8 @@
 //! Notices when the code under test makes no steps: it waits in a call that is not controlled, or computes for ever.
 //!
 //! A thread of its own looks at the number of steps now and then. When that stands still it looks up what the controlled thread is
-//! doing, and sends it a signal; the handler ends the run with a finding that names the call.
+//! doing, and sends it a signal; the handler ends the run with a finding that names the call. A thread that waits in no call must have had
+//! the processor for as long: on a busy machine it may only not have had its turn.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
@@ -41,17 +42,25 @@ unsafe extern "C" fn look(_: *mut c_void) -> *mut c_void {
     crate::freeze::own();
     let mut last = 0;
     let mut still = 0;
+    let mut used = 0;
     loop {
         let pause = libc::timespec { tv_sec: 0, tv_nsec: i64::from(PAUSE_MS) * 1_000_000 };
         // SAFETY: the kernel reads the pause.
         unsafe { sys::call(libc::SYS_nanosleep, [&raw const pause as usize, 0, 0, 0, 0, 0]) };
         let now = control::steps();
+        let watched = WATCHED.load(Ordering::Relaxed);
         still = if control::any_active() && now == last { still + 1 } else { 0 };
+        if still == 0 {
+            used = processor_ms(watched);
+        }
         last = now;
         if still >= LOOKS {
+            let call = system_call_of(watched);
+            if call < 0 && processor_ms(watched) < used + u64::from(LOOKS * PAUSE_MS) {
+                continue;
+            }
             still = 0;
-            let watched = WATCHED.load(Ordering::Relaxed);
-            CALL.store(system_call_of(watched), Ordering::Relaxed);
+            CALL.store(call, Ordering::Relaxed);
             // SAFETY: a signal to a thread of this process.
             unsafe {
                 let process = sys::call(libc::SYS_getpid, [0; 6]) as usize;
@@ -59,6 +68,16 @@ unsafe extern "C" fn look(_: *mut c_void) -> *mut c_void {
             }
         }
     }
+}
+
+/// How long a thread of this process has had the processor, in milliseconds.
+fn processor_ms(thread: i32) -> u64 {
+    // As the kernel numbers the clocks of threads.
+    let clock = !thread << 3 | 6;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes the time.
+    unsafe { sys::call(libc::SYS_clock_gettime, [clock as usize, &raw mut time as usize, 0, 0, 0, 0]) };
+    time.tv_sec as u64 * 1_000 + time.tv_nsec as u64 / 1_000_000
 }
 
 /// The number of the system call that a thread of this process is in; -1 when it is in none.

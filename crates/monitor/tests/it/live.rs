@@ -137,6 +137,9 @@ fn injected(fault: Fault) -> bool {
         }
     });
     queue.examine();
+    if fault == Fault::None {
+        while queue.pop().is_some() {}
+    }
     let report = queue.report();
     let rules: Vec<&str> = report.violations().iter().map(|violation| violation.rule).collect();
     println!("{fault:?} at removal {}: {rules:?} after {:?}", operations / 2, late.lock().unwrap());
@@ -340,4 +343,83 @@ fn memory_does_not_depend_on_the_number_of_operations() {
     println!("{operations} operations: {} KiB, then {} KiB", early >> 10, late >> 10);
     assert!(late < early + (8 << 20), "{early} {late}");
     assert_eq!((queue.report().total(), counted.report().total()), (0, 0));
+}
+
+/// A queue that gives one value twice, to removals that overlap, and loses another.
+struct Swaps {
+    queue: SegQueue<Stamped<u64>>,
+    kept: Mutex<Option<Stamped<u64>>>,
+    calls: AtomicU64,
+}
+
+impl PushPop<Stamped<u64>> for Swaps {
+    fn push(&self, value: Stamped<u64>) {
+        self.queue.push(value);
+    }
+
+    fn pop(&self) -> Option<Stamped<u64>> {
+        match self.calls.fetch_add(1, SeqCst) {
+            0 => {
+                *self.kept.lock().unwrap() = self.queue.pop();
+                // Until the other has it too.
+                while self.calls.load(SeqCst) < 2 {
+                    std::thread::yield_now();
+                }
+                self.kept.lock().unwrap().clone()
+            }
+            1 => loop {
+                if let Some(value) = self.kept.lock().unwrap().clone() {
+                    break Some(value);
+                }
+                std::thread::yield_now();
+            },
+            2 => {
+                self.queue.pop();
+                self.queue.pop()
+            }
+            _ => self.queue.pop(),
+        }
+    }
+}
+
+/// As many come out as go in, so counting shows nothing; that they are not the same ones does.
+#[test]
+fn a_duplicate_that_hides_a_loss_is_reported() {
+    let queue = Swaps { queue: SegQueue::new(), kept: Mutex::new(None), calls: AtomicU64::new(0) };
+    let queue: Queue<u64, Swaps> = Queue::wrap(queue);
+    (0..4).for_each(|i| queue.push(i));
+    std::thread::scope(|scope| {
+        scope.spawn(|| queue.pop());
+        scope.spawn(|| queue.pop());
+    });
+    assert_ne!(queue.report().verdict(), Verdict::NothingWrong, "two are inside, and nobody knows which");
+    while queue.pop().is_some() {}
+    assert_eq!(queue.report().verdict(), Verdict::Fail);
+}
+
+/// An operation that panics may have happened or not.
+struct Panics(SegQueue<Stamped<u64>>);
+
+impl PushPop<Stamped<u64>> for Panics {
+    fn push(&self, value: Stamped<u64>) {
+        self.0.push(value);
+    }
+
+    fn pop(&self) -> Option<Stamped<u64>> {
+        let popped = self.0.pop();
+        assert!(popped.is_none() || self.0.len() % 2 == 1, "it took a value, and nobody has it");
+        popped
+    }
+}
+
+#[test]
+fn an_operation_that_panics_is_no_alarm() {
+    let queue: Queue<u64, Panics> = Queue::wrap(Panics(SegQueue::new()));
+    (0..2_000).for_each(|i| queue.push(i));
+    for _ in 0..2_000 {
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| queue.pop()));
+    }
+    queue.examine();
+    let report = queue.report();
+    assert_eq!((report.violations(), report.verdict()), (&[][..], Verdict::Unknown));
 }
