@@ -234,6 +234,8 @@ What is taken here:
 - *Linearizations* is the number of orders that Round-Up would enumerate (its column *sequentialization* in table II); *states* is what the checker
   looked at instead, for linearizability and then for the factor. Tables III and V count permutations in the paper; nothing is permuted here.
 - *Serial histories* differ where a reference answers the same in several orders: the paper removes equal ones, and so does phase 1.
+- *Runs* are those of both phases, and serial ones that the criterion asks for when it needs to know what the specification does further on: how many depends
+  on the factor, so the same program may take a few more or less.
 - *Time* is processor time of both phases, without compiling.
 ";
 

@@ -21,6 +21,8 @@ pub enum Phase {
     Reading,
     /// Decides a history.
     Checking,
+    /// Checks the claims of a model.
+    Proving,
     /// Checks a certificate.
     Verifying,
     /// Runs the compiler.
@@ -52,6 +54,8 @@ pub struct Known {
     pub pending: u64,
     /// When the file was begun.
     pub begun: Option<Instant>,
+    /// Which claim of a model is being checked, and how many there are.
+    claim: (u64, u64),
     tests: Tests,
     /// Where the check notes how far it has come.
     budget: Budget,
@@ -217,6 +221,13 @@ impl Progress {
         known.object = Some(object);
     }
 
+    /// Claim number `claim` of `claims` is checked.
+    pub fn proving(&self, claim: usize, claims: usize) {
+        let mut known = self.lock();
+        known.phase = Phase::Proving;
+        known.claim = (claim as u64, claims as u64);
+    }
+
     /// Something else is done.
     pub fn enter(&self, phase: Phase) {
         self.lock().phase = phase;
@@ -253,6 +264,10 @@ impl Progress {
                 let object = known.object.unwrap_or("an object");
                 format!("checking {} operations as {object}{}", count(known.operations), so_far(known.so_far()))
             }
+            Phase::Proving => match known.claim {
+                (0, _) => "reading the model".to_owned(),
+                (claim, claims) => format!("checking assertion {} of {}", count(claim), count(claims)),
+            },
             Phase::Verifying => format!("verifying the certificate of {} operations", count(known.operations)),
             Phase::Compiling => "compiling".to_owned(),
             Phase::Testing => self.testing(&known.tests),
@@ -283,6 +298,15 @@ mod tests {
     use selvedge_driver::Settings;
 
     use super::*;
+
+    #[test]
+    fn models_tell_which_claim_is_checked() {
+        let progress = Progress::new(1);
+        progress.enter(Phase::Proving);
+        assert_eq!(progress.describe(), "reading the model");
+        progress.proving(2, 5);
+        assert_eq!(progress.describe(), "checking assertion 2 of 5");
+    }
 
     #[test]
     fn tests_tell_rate_and_estimate() {

@@ -265,7 +265,8 @@ impl Ledger {
     /// The phase is searched to its end; `next` is the one that comes now.
     fn phase_done(&mut self, next: Option<usize>) {
         let exhaustive = match self.phases[self.phase] {
-            Phase::Dfs | Phase::Dpor => true,
+            Phase::Dpor => true,
+            Phase::Dfs => !self.cut,
             Phase::Random | Phase::Pct => return self.end(CoverageRecord::Sampled(self.total.runs)),
             Phase::Bounded(bound) => {
                 if self.cut {

@@ -11,6 +11,57 @@
 //! ([`crate::ChoicePoint::available`]).
 
 use crate::access::Thread;
+use crate::point::ChoicePoint;
+
+/// How often in a row a thread may be passed over by one that has to let it go first. A schedule in which it is once more is not
+/// fair any longer.
+const PASSED_OVER_MAX: u32 = 100;
+
+/// How long a search that goes on with threads that are held back does so.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Patience {
+    /// How often, since each thread last went, another did that had to let it go first.
+    passed_over: Vec<u32>,
+}
+
+impl Patience {
+    /// A new run.
+    pub(crate) fn start(&mut self) {
+        self.passed_over.clear();
+    }
+
+    /// Whether nobody has been passed over in this run, so that there is nothing to count while nobody is held.
+    #[inline]
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.passed_over.is_empty()
+    }
+
+    /// Whether the run may go on with that thread, which is counted.
+    #[inline]
+    pub(crate) fn allows(&mut self, thread: Thread, at: &ChoicePoint<'_>) -> bool {
+        let held = at.held >> thread.index() & 1 == 1;
+        (!held && self.is_fresh()) || self.count(thread, if held { at.ready } else { 0 })
+    }
+
+    /// That thread went, and nobody was held back.
+    #[inline]
+    pub(crate) fn went(&mut self, thread: Thread) {
+        if let Some(times) = self.passed_over.get_mut(thread.index()) {
+            *times = 0;
+        }
+    }
+
+    #[cold]
+    fn count(&mut self, thread: Thread, mut passed: u64) -> bool {
+        self.passed_over.resize(Thread::MAX, 0);
+        self.passed_over[thread.index()] = 0;
+        while passed != 0 {
+            self.passed_over[passed.trailing_zeros() as usize] += 1;
+            passed &= passed - 1;
+        }
+        self.passed_over.iter().all(|&times| times <= PASSED_OVER_MAX)
+    }
+}
 
 /// Who is held back for whom.
 #[derive(Clone, Debug)]
@@ -83,6 +134,12 @@ impl Fairness {
             back |= u64::from(self.first[thread] & enabled != 0) << thread;
         }
         back
+    }
+
+    /// The threads that are held back for somebody, one bit each.
+    #[inline]
+    pub fn held(&self) -> u64 {
+        self.held
     }
 
     /// Whether anybody is held back at all.

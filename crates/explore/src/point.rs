@@ -156,6 +156,18 @@ pub trait Strategy {
     /// Who goes next. Called once before every step, also when only one thread can go.
     fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision;
 
+    /// The same where no more counts than who is ready, one bit each and at least one, and who made the last step; nobody is held.
+    /// `None` when the strategy has to see more, and then nothing was decided.
+    fn choose_among(&mut self, ready: u64, last: Option<Thread>) -> Option<Thread> {
+        let _ = (ready, last);
+        None
+    }
+
+    /// Whether it looks at what threads would do next. Where it does not, nobody has to say so.
+    fn looks_ahead(&self) -> bool {
+        true
+    }
+
     /// Which of `options` results (at least one) the step under way has.
     fn pick(&mut self, options: u32) -> u32;
 

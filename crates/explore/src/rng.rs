@@ -15,6 +15,7 @@ impl Rng {
 
     /// The next number.
     #[allow(clippy::should_implement_trait)]
+    #[inline]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -24,6 +25,7 @@ impl Rng {
     }
 
     /// A number below `bound`, which is not 0. The bias is below 2⁻³² for bounds that fit 32 bits.
+    #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }

@@ -32,8 +32,9 @@ pub struct Step {
     pub created: Option<Thread>,
     /// Whether the thread gave up its turn with it (a yield, a sleep, one more round of a spin loop).
     pub yielded: bool,
-    accesses: (u32, u32),
-    picks: (u32, u32),
+    /// Where its accesses and its picks end; they begin where those of the step before end.
+    accesses: u32,
+    picks: u32,
 }
 
 /// The steps of a run, in their order.
@@ -83,14 +84,14 @@ impl Trace {
 
     /// What the step at that place touched.
     pub fn accesses(&self, at: usize) -> &[Access] {
-        let (from, to) = self.steps[at].accesses;
-        &self.accesses[from as usize..to as usize]
+        let from = at.checked_sub(1).map_or(0, |before| self.steps[before].accesses);
+        &self.accesses[from as usize..self.steps[at].accesses as usize]
     }
 
     /// What the step at that place picked.
     pub fn picks(&self, at: usize) -> &[Pick] {
-        let (from, to) = self.steps[at].picks;
-        &self.picks[from as usize..to as usize]
+        let from = at.checked_sub(1).map_or(0, |before| self.steps[before].picks);
+        &self.picks[from as usize..self.steps[at].picks as usize]
     }
 
     /// Records a pick of the step that is under way.
@@ -104,14 +105,19 @@ impl Trace {
         self.accesses.push(access);
     }
 
+    /// The access that was recorded last; there must be one.
+    pub fn last_access(&mut self) -> &mut Access {
+        self.accesses.last_mut().expect("an access was recorded")
+    }
+
     /// Adds an access to the last step that was recorded: something that followed from it without a decision, such as the end of
     /// its thread. Nothing when there is no step, or one is under way.
     #[inline]
     pub fn amend(&mut self, access: Access) {
         if let Some(step) = self.steps.last_mut()
-            && step.accesses.1 as usize == self.accesses.len()
+            && step.accesses as usize == self.accesses.len()
         {
-            step.accesses.1 += 1;
+            step.accesses += 1;
             self.accesses.push(access);
         }
     }
@@ -119,9 +125,7 @@ impl Trace {
     /// Records that the step under way is done: it takes every access and pick since the last step.
     #[inline]
     pub fn step_done(&mut self, thread: Thread, created: Option<Thread>, yielded: bool) {
-        let last = self.steps.last();
-        let accesses = (last.map_or(0, |step| step.accesses.1), self.accesses.len() as u32);
-        let picks = (last.map_or(0, |step| step.picks.1), self.picks.len() as u32);
+        let (accesses, picks) = (self.accesses.len() as u32, self.picks.len() as u32);
         self.steps.push(Step { thread, created, yielded, accesses, picks });
     }
 

@@ -20,10 +20,10 @@ What the paper leaves open, and what is taken here:
 - *Size*: the number of slots, segments times (QF+1): 3, 6, 9 are multiples of 3 for QF 2; 4, 8 of 4 for QF 3. Table 1 counts segments.
 - *Full*: an enq that finds no free slot in the last segment answers *full*. The paper says that enq on a full queue has no effect, and slots of
   removed elements are not used again, so the specification allows *full* at any time.
-- *States*: pairs of a model state and a set of specification states, after renaming of values and threads; in the paper pairs of
-  single states without reductions. The numbers say how much was looked at, not whether the same was.
+- *States*: pairs of a model state and a set of specification states, after renaming of values and threads, of runs whose operations are as short as they can be
+  (docs/quasi-refinement.md, *Reductions*); in the paper pairs of single states without reductions. The numbers say how much was looked at, not whether the same was.
 - *Specification of table 1*: the queue relaxed by hand of section 4, clusters of QF+1 places. Table 4: the plain FIFO queue, relaxed by the checker
-  (`{deq that returns something: QF}`, distance, causal).
+  (`{deq that returns something: QF}`, distance, causal). Elements of one cluster leave in any order, so it is not noted in which they came.
 - *Queue buggy1*: a deq that found nothing moves head and tail to the next segment without looking again. *Queue buggy2*: a deq takes from the
   segment after the head's.
 - *Lin. Queue*: the segmented queue with one slot a segment, six segments. *Lin. Stack*: Treiber's, four elements.
@@ -151,10 +151,11 @@ fn table_4(settings: &Settings) {
     check(row, &TreiberStack { threads: 2, capacity: 4 }, Order::Lifo, settings);
     println!("\nBeyond the paper:\n");
     heading("class");
-    let rows = [("table 1's instances", 4, 1), ("", 6, 1), ("", 4, 2), ("", 1, 4), ("", 2, 4)];
+    let rows = [("table 1's instances: ", 4, 1), ("", 6, 1), ("", 4, 2), ("", 1, 4), ("", 2, 4)];
     for (name, segments, factor) in rows {
         let Some(queue) = SegmentedQueue::new(segments, factor, 2, SegmentedBug::None) else { continue };
-        let name = format!("{name} {segments} segments").trim().to_string();
+        let plural = if segments == 1 { "" } else { "s" };
+        let name = format!("{name}{segments} segment{plural}");
         check(Row { name, factor, paper: "" }, &queue, Order::Fifo, settings);
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::limits::Limit;
+use crate::limits::{Limit, Reductions};
 use crate::system::{Action, Fault, Label, TransitionSystem};
 
 /// Whether the property holds.
@@ -129,9 +129,10 @@ impl Trace {
 }
 
 /// How much was seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistics {
-    /// Nodes visited: states, or pairs of an implementation state and a set of specification states.
+    /// Nodes visited by the search that decided: states, or pairs of an implementation state and a set of specification states. Looking
+    /// again for a shorter counterexample is not counted.
     pub states: u64,
     /// Steps taken.
     pub transitions: u64,
@@ -147,6 +148,8 @@ pub struct Statistics {
     pub elapsed: Duration,
     /// False when states were told apart by their hashes only.
     pub exact: bool,
+    /// The reductions in effect: those that were allowed and of use for this system.
+    pub reduced: Reductions,
 }
 
 /// The answer of a check.

@@ -3,8 +3,10 @@
 //! Invariant: the partial-order reduction is used for deadlock only, where it is known to keep the answer; a condition on
 //! states may look at anything, so every state is visited for it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::answer::{Answer, Reason, Statistics, Trace, Trouble, Verdict};
-use crate::limits::{Settings, Watch};
+use crate::limits::{Reductions, Settings, Watch};
 use crate::minimise::fewest_switches;
 use crate::reduce::Ample;
 use crate::search::{End, Outcome, Path, Space, Steps, search};
@@ -49,6 +51,8 @@ struct States<'a, S, L> {
     system: &'a S,
     look: L,
     partial_order: bool,
+    /// Whether somebody ever went alone.
+    went_alone: AtomicBool,
 }
 
 struct Scratch<T> {
@@ -84,6 +88,9 @@ impl<S: TransitionSystem, L: Look<S>> Space for States<'_, S, L> {
         }
         let only =
             if self.partial_order { scratch.ample.of(self.system, &unpacked, state, &scratch.next) } else { None };
+        if only.is_some() {
+            self.went_alone.store(true, Ordering::Relaxed);
+        }
         for (action, next) in &scratch.next {
             if only.is_none_or(|actor| actor == action.actor) {
                 out.push(*action, action.actor, 0, |bytes| self.system.pack(next, bytes));
@@ -130,9 +137,10 @@ fn look<S: TransitionSystem, L: Look<S>>(
     partial_order: bool,
 ) -> Result<Answer, Trouble> {
     let watch = settings.watch();
-    let mut space = States { system, look, partial_order };
+    let mut space = States { system, look, partial_order, went_alone: AtomicBool::new(false) };
     let outcome = search(&space, settings, watch, None);
-    let statistics = statistics(&outcome, watch, settings.hash_only);
+    let mut statistics = statistics(&outcome, watch, settings.hash_only);
+    statistics.reduced.partial_order = space.went_alone.load(Ordering::Relaxed);
     let path = match outcome.end {
         End::Exhausted => return Ok(Answer { verdict: Verdict::Pass, reason: None, trace: None, statistics }),
         End::Limit(limit) => {
@@ -174,6 +182,7 @@ pub(crate) fn statistics<R>(outcome: &Outcome<R>, watch: Watch<'_>, hash_only: b
         depth: outcome.depth.saturating_sub(1),
         elapsed: watch.elapsed(),
         exact: !hash_only,
+        reduced: Reductions::NONE,
     }
 }
 

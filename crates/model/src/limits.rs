@@ -44,15 +44,45 @@ pub struct Reductions {
     pub threads: bool,
     /// Internal steps that commute with everything are taken in one order only.
     pub partial_order: bool,
+    /// Operations are as short as they can be: a call is made only when the first step of its operation follows, a return at once. Other
+    /// runs overlap more, so whatever is right with these is right with them.
+    pub intervals: bool,
 }
 
 impl Reductions {
     /// Every reduction.
-    pub const ALL: Reductions =
-        Reductions { antichain: true, patience: true, renaming: true, threads: true, partial_order: true };
+    pub const ALL: Reductions = Reductions {
+        antichain: true,
+        patience: true,
+        renaming: true,
+        threads: true,
+        partial_order: true,
+        intervals: true,
+    };
     /// No reduction.
-    pub const NONE: Reductions =
-        Reductions { antichain: false, patience: false, renaming: false, threads: false, partial_order: false };
+    pub const NONE: Reductions = Reductions {
+        antichain: false,
+        patience: false,
+        renaming: false,
+        threads: false,
+        partial_order: false,
+        intervals: false,
+    };
+}
+
+impl Reductions {
+    /// The names of those that are on, as the documentation has them.
+    pub fn names(&self) -> Vec<&'static str> {
+        let all = [
+            (self.antichain, "antichain"),
+            (self.patience, "patience"),
+            (self.renaming, "renaming"),
+            (self.threads, "threads"),
+            (self.partial_order, "partial order"),
+            (self.intervals, "intervals"),
+        ];
+        all.into_iter().filter(|(on, _)| *on).map(|(_, name)| name).collect()
+    }
 }
 
 impl Default for Reductions {

@@ -68,7 +68,8 @@ pub trait SequentialObject: Sync {
         false
     }
 
-    /// Visits the data in a state, in an order that does not depend on the values.
+    /// Visits the data in a state, in an order that depends on the values as little as possible: states that differ only in
+    /// names are then seldom taken for different ones.
     fn values(&self, _state: &Self::State, _visit: &mut dyn FnMut(Value)) {}
 
     /// Puts other data in place of the data in a state.
@@ -152,6 +153,12 @@ pub trait Implementation: TransitionSystem {
     /// A number for what a thread is doing, that does not depend on data values or on which thread it is.
     fn thread_key(&self, _state: &Self::State, _thread: u32) -> u64 {
         0
+    }
+
+    /// Whether all that an actor can do in this state are calls, or all are returns, and nobody else's business: whatever others do, the
+    /// same calls or returns stay possible, and these change nothing that others look at. Saying no is always right.
+    fn apart(&self, _state: &Self::State, _actor: u32) -> bool {
+        false
     }
 }
 

@@ -52,13 +52,27 @@ pub struct Collection {
     pub domain: Option<Vec<Value>>,
 }
 
-/// The elements from oldest to youngest, after the number taken from the current cluster.
+/// The elements from oldest to youngest, those of a cluster by value, after the number taken from the current cluster.
 type Elements = Vec<u8>;
 
 impl Collection {
     /// A collection of data without limit.
     pub fn new(order: Order, room: Room) -> Self {
         Collection { order, room, domain: None }
+    }
+
+    /// Sorts what has no order: of elements that may leave at the same time nobody knows which came first.
+    fn settle(&self, state: &mut Elements) {
+        match self.order {
+            Order::Fifo | Order::Lifo => {}
+            Order::Priority => state[1..].sort_unstable(),
+            Order::Cluster(places) => {
+                let current = (1 + (places - state[0]) as usize).min(state.len());
+                let (current, later) = state.split_at_mut(current);
+                current[1..].sort_unstable();
+                later.chunks_mut(places as usize).for_each(<[u8]>::sort_unstable);
+            }
+        }
     }
 
     fn put(&self, state: &Elements, value: Value, out: &mut Vec<(Value, Elements)>) {
@@ -71,9 +85,7 @@ impl Collection {
         if !must {
             let mut next = state.clone();
             next.push(value as u8);
-            if self.order == Order::Priority {
-                next[1..].sort_unstable();
-            }
+            self.settle(&mut next);
             out.push((OK, next));
         }
         if may {
@@ -139,6 +151,7 @@ impl SequentialObject for Collection {
     fn rename(&self, state: &mut Elements, name: &dyn Fn(Value) -> Value) {
         if self.order != Order::Priority {
             state[1..].iter_mut().for_each(|value| *value = name(Value::from(*value)) as u8);
+            self.settle(state);
         }
     }
 

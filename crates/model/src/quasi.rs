@@ -32,7 +32,8 @@ pub fn linearizes<I: Implementation, T: SequentialObject>(
     let sets = Sets::new(Rules::new(object, criterion), settings.reductions.patience);
     let mut space = Pairs::new(implementation, sets, settings.reductions);
     let outcome = search(&space, settings, watch, None);
-    let statistics = Statistics { specification_sets: space.sets.count(), ..statistics(&outcome, watch, false) };
+    let (specification_sets, reduced) = (space.sets.count(), space.reduced());
+    let statistics = Statistics { specification_sets, reduced, ..statistics(&outcome, watch, false) };
     let answer = |verdict| Ok(Answer { verdict, reason: None, trace: None, statistics });
     space.sets.trouble()?;
     let (mut path, mut wrong) = match outcome.end {
@@ -42,13 +43,16 @@ pub fn linearizes<I: Implementation, T: SequentialObject>(
         End::Found(path, wrong) => (path, wrong),
     };
     drop(outcome.shards);
-    let mut shortest = !space.reductions.partial_order;
+    let mut shortest = !(space.reductions.partial_order || space.reductions.intervals);
     if !shortest {
-        // The reduction may have gone a longer way round: look again at everything no further away.
-        space.reductions.partial_order = false;
+        // These two may have gone a longer way round: look again at everything no further away.
+        let reduced = space.reductions;
+        (space.reductions.partial_order, space.reductions.intervals) = (false, false);
         let again = search(&space, settings, watch, Some(path.steps.len() as u32));
         if let End::Found(found, reason) = again.end {
             (path, wrong, shortest) = (found, reason, true);
+        } else {
+            space.reductions = reduced;
         }
     }
     let mut fewest = false;

@@ -5,12 +5,13 @@
 //! one implementation state only the smallest are followed (antichain): what a larger set forbids, a smaller one forbids too.
 //! Labels of the two systems are compared by number.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::answer::{Answer, Reason, Statistics, Trouble, Verdict};
 use crate::explore::{statistics, trace_of};
 use crate::graph::Graph;
-use crate::limits::Settings;
+use crate::limits::{Reductions, Settings};
 use crate::minimise::fewest_switches;
 use crate::normal::{EMPTY, Normal, Offers};
 use crate::reduce::Ample;
@@ -43,6 +44,8 @@ struct Pairs<'a, A: TransitionSystem, B: TransitionSystem> {
     model: Model,
     antichain: bool,
     partial_order: bool,
+    /// Whether somebody ever went alone.
+    went_alone: AtomicBool,
     /// Packed implementation states on cycles of internal steps.
     diverging: Set<Vec<u8>>,
     offers: Mutex<Map<u32, Offers>>,
@@ -122,6 +125,9 @@ impl<A: TransitionSystem, B: TransitionSystem> Space for Pairs<'_, A, B> {
             return Ok(());
         }
         let only = if self.partial_order { scratch.ample.of(system, &unpacked, state, &scratch.next) } else { None };
+        if only.is_some() {
+            self.went_alone.store(true, Ordering::Relaxed);
+        }
         for (action, next) in &scratch.next {
             if only.is_some_and(|actor| actor != action.actor) {
                 continue;
@@ -175,10 +181,13 @@ pub fn refines<A: TransitionSystem, B: TransitionSystem>(
     let partial_order = settings.reductions.partial_order && model == Model::Traces;
     let antichain = settings.reductions.antichain;
     let normal = Normal::new(specification);
-    let mut space =
-        Pairs { implementation, normal, model, antichain, partial_order, diverging, offers: Mutex::default() };
+    let (went_alone, offers) = (AtomicBool::new(false), Mutex::default());
+    let mut space = Pairs { implementation, normal, model, antichain, partial_order, went_alone, diverging, offers };
     let outcome = search(&space, settings, watch, None);
-    let statistics = Statistics { specification_sets: space.normal.count(), ..statistics(&outcome, watch, false) };
+    let went_alone = space.went_alone.load(Ordering::Relaxed);
+    let reduced = Reductions { antichain, partial_order: went_alone, ..Reductions::NONE };
+    let specification_sets = space.normal.count();
+    let statistics = Statistics { specification_sets, reduced, ..statistics(&outcome, watch, false) };
     let answer = |verdict| Ok(Answer { verdict, reason: None, trace: None, statistics });
     let (mut path, mut wrong) = match outcome.end {
         End::Exhausted => return answer(Verdict::Pass),

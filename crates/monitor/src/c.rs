@@ -5,7 +5,7 @@
 use std::ffi::c_char;
 
 use super::lock::LockWatch;
-use super::queue::{Exit, Watch};
+use super::queue::Watch;
 use super::record::{Begun, Recorder};
 use super::register::{self, READ, WRITE};
 use super::report::Findings;
@@ -48,7 +48,7 @@ impl Handle {
 
     fn examine(&self) {
         match self {
-            Handle::Queue(queue) => queue.examiner.examine(queue),
+            Handle::Queue(queue) => queue.examine(),
             Handle::Stack(stack) => stack.check(),
             Handle::Register(register) => register.check(),
             Handle::Lock(_) => {}
@@ -113,10 +113,7 @@ unsafe fn object<'a>(handle: *const Handle) -> Option<&'a Handle> {
 pub unsafe extern "C" fn selvedge_push_begin(handle: *const Handle) -> Stamp {
     // SAFETY: the caller says so.
     match unsafe { object(handle) } {
-        Some(Handle::Queue(queue)) => {
-            let ticket = queue.enter();
-            Stamp { ticket, called: queue.clock.call() }
-        }
+        Some(Handle::Queue(queue)) => Stamp { ticket: queue.enter().stamp, called: 0 },
         Some(Handle::Stack(stack)) => {
             let ticket = stack.ticket();
             Stamp { ticket, called: stack.begin().call }
@@ -133,7 +130,7 @@ pub unsafe extern "C" fn selvedge_push_begin(handle: *const Handle) -> Stamp {
 pub unsafe extern "C" fn selvedge_push_end(handle: *const Handle, stamp: Stamp) {
     // SAFETY: the caller says so.
     match unsafe { object(handle) } {
-        Some(Handle::Queue(queue)) => queue.entered(stamp.ticket),
+        Some(Handle::Queue(queue)) => queue.entered(queue.entry(stamp.ticket)),
         Some(Handle::Stack(stack)) => stack.end(Begun::again(stamp.called), PUSH, stamp.ticket),
         _ => {}
     }
@@ -167,9 +164,9 @@ pub unsafe extern "C" fn selvedge_pop_end(handle: *const Handle, access: Access,
     let (object, stamp) = unsafe { (object(handle), stamp.as_ref()) };
     match (object, stamp) {
         (Some(Handle::Queue(queue)), Some(stamp)) => {
-            queue.left(Exit::again(access.called, access.latest), stamp.ticket, stamp.called);
+            queue.left(queue.exit(access.called, access.latest), stamp.ticket);
         }
-        (Some(Handle::Queue(queue)), None) => queue.found_empty(Exit::again(access.called, access.latest)),
+        (Some(Handle::Queue(queue)), None) => queue.found_empty(queue.exit(access.called, access.latest)),
         (Some(Handle::Stack(stack)), stamp) => {
             stack.end(Begun::again(access.called), POP, stamp.map_or(0, |stamp| stamp.ticket));
         }

@@ -15,7 +15,7 @@
 //!
 //! | wrapper | checks | how |
 //! |---|---|---|
-//! | [`Queue`] | FIFO order and duplicates at once; losses and false empty answers a little later | in the operations themselves: O(1), lock-free, no records |
+//! | [`Queue`] | FIFO order, duplicates, false empty answers at once; losses a little later | in the operations themselves: O(1), lock-free |
 //! | [`CountedQueue`] | A_k: operation counting over the last k pasts | records, checked now and then |
 //! | [`Stack`] | LIFO order, duplicates, false empty answers | records |
 //! | [`Register`] | reads | records |
@@ -29,16 +29,15 @@
 mod c;
 mod clock;
 mod counted;
-mod examiner;
 mod lock;
 mod queue;
 mod raw;
 mod record;
 mod register;
 mod report;
-mod ring;
 mod stack;
 mod threads;
+mod track;
 
 pub use counted::CountedQueue;
 pub use lock::{Guarded, Lock};

@@ -1,36 +1,43 @@
-//! A queue that checks itself: FIFO order and duplicates in the operations, the rest by the [examiner](super::examiner).
+//! A queue that checks itself, in the operations.
 //!
-//! The rule: a value carries the stamp of its insertion's call; the stamp of its return is kept in a slot. One number has the greatest insertion call over the
-//! removals that have returned. A removal reads it when it is called. If the value that it gets was inside before that insertion was called, it
+//! The rule: a value carries the stamp of its insertion's call; the stamp of its return is kept by the thread. A removal reads, when it is called, the greatest
+//! stamp that came out by a removal that has returned. If the value that it gets was inside before that insertion was called, it
 //! was overtaken. That is exact for FIFO order: every pair of values that come out in the wrong order is seen, at the return of the later one.
 //!
-//! Invariant: the fast path takes no lock and allocates nothing.
+//! The rest is counted. Call stamps are how many insertions had returned: with a value that comes out that many others must be out or on their way, or some are lost; and an empty answer must
+//! find that many.
+//!
+//! Where stamps are in order, which they nearly always are, nothing needs to be looked up. An operation then writes to rings of its own thread, reads one shared cache
+//! line and writes one word there.
+//!
+//! Invariant: that path takes no lock and allocates nothing.
 
 use std::fmt;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use super::clock::Clock;
-use super::examiner::Examiner;
+use super::clock::{BEGIN, Clock};
 use super::raw::PushPop;
 use super::report::{Findings, Report, Violation};
-use super::ring::{INSIDE, LOST, Ring};
 use super::threads::{self, THREADS_MAX};
+use super::track::{CALLED_MAX, Insertion, THREAD_BITS, Track, settle, stamp, unstamp};
 
 /// How many removals of one thread go by between two looks for losses.
 const SWEEP: u64 = 1 << 10;
+
+/// How many removals of each thread are looked through for one that came before its turn, as many do.
+const RECENT: u64 = 1 << 8;
+
+/// How often an empty answer is looked at again while removals are open.
+const LOOKS: usize = 64;
 
 /// A value with the stamp that it carries through the queue.
 #[derive(Clone, Debug)]
 pub struct Stamped<T> {
     value: T,
-    /// The thread that put it in, above its number there; 0 for none.
-    ticket: u64,
-    /// When its insertion was called.
-    called: u64,
+    /// When its insertion was called, and by which thread; 0 for none.
+    stamp: u64,
 }
-
-const THREAD_SHIFT: u32 = 48;
 
 /// A queue that is watched. Values go in and come out through it only.
 pub struct Queue<T, Q> {
@@ -48,13 +55,16 @@ impl<T, Q> fmt::Debug for Queue<T, Q> {
 /// What is kept of a queue, whatever its values.
 pub(crate) struct Watch {
     pub clock: Clock,
-    pub rings: Box<[OnceLock<Ring>]>,
+    tracks: Box<[OnceLock<Track>]>,
     pub findings: Findings,
-    pub examiner: Examiner,
+    /// Values that were reported as lost and have not come out since.
+    excused: AtomicU64,
     /// One more than the greatest number of a thread that used it.
     used: AtomicUsize,
-    /// Some removal was made by a thread without a number: what it has in hand is not known.
+    /// Some operation cannot be seen: what it has in hand is not known.
     blind: AtomicBool,
+    /// By how many values the last empty answer was wrong.
+    told: AtomicU64,
 }
 
 impl<T, Q: PushPop<Stamped<T>>> Queue<T, Q> {
@@ -67,8 +77,9 @@ impl<T, Q: PushPop<Stamped<T>>> Queue<T, Q> {
     #[inline]
     pub fn push(&self, value: T) {
         let entry = self.watch.enter();
-        let called = self.watch.clock.call();
-        self.queue.push(Stamped { value, ticket: entry, called });
+        let unwound = Unwound(&self.watch);
+        self.queue.push(Stamped { value, stamp: entry.stamp });
+        std::mem::forget(unwound);
         self.watch.entered(entry);
     }
 
@@ -77,8 +88,8 @@ impl<T, Q: PushPop<Stamped<T>>> Queue<T, Q> {
     pub fn pop(&self) -> Option<T> {
         let exit = self.watch.leave();
         match self.queue.pop() {
-            Some(Stamped { value, ticket, called }) => {
-                self.watch.left(exit, ticket, called);
+            Some(Stamped { value, stamp }) => {
+                self.watch.left(exit, stamp);
                 Some(value)
             }
             None => {
@@ -93,9 +104,9 @@ impl<T, Q: PushPop<Stamped<T>>> Queue<T, Q> {
         self.watch.findings.listen(listener);
     }
 
-    /// Looks for what is not looked for at each operation: losses, and empty answers that were false.
+    /// Counts, which is not done at each operation: looks for losses among what went in before the last value that came out.
     pub fn examine(&self) {
-        self.watch.examiner.examine(&self.watch);
+        self.watch.examine();
     }
 
     /// What was found so far.
@@ -109,39 +120,59 @@ impl<T, Q: PushPop<Stamped<T>>> Queue<T, Q> {
     }
 }
 
-/// A removal that has been called.
-#[derive(Clone, Copy)]
-pub(crate) struct Exit {
-    thread: Option<usize>,
-    pub called: u64,
-    pub latest: u64,
+/// The queue panicked: nobody knows whether the value is inside.
+struct Unwound<'a>(&'a Watch);
+
+impl Drop for Unwound<'_> {
+    #[cold]
+    fn drop(&mut self) {
+        self.0.blind.store(true, Ordering::SeqCst);
+        self.0.findings.unchecked(1);
+        self.0.clock.ret();
+    }
 }
 
-impl Exit {
-    /// One that the calling thread began, by its stamps.
-    pub fn again(called: u64, latest: u64) -> Self {
-        Exit { thread: threads::number(), called, latest }
-    }
+/// An insertion that has been called.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry<'a> {
+    track: Option<&'a Track>,
+    pub stamp: u64,
+}
+
+/// A removal that has been called.
+#[derive(Clone, Copy)]
+pub(crate) struct Exit<'a> {
+    track: Option<(usize, &'a Track)>,
+    pub called: u64,
+    pub latest: u64,
 }
 
 impl Watch {
     pub fn new() -> Self {
         Watch {
             clock: Clock::new(),
-            rings: (0..THREADS_MAX).map(|_| OnceLock::new()).collect(),
+            tracks: (0..THREADS_MAX).map(|_| OnceLock::new()).collect(),
             findings: Findings::default(),
-            examiner: Examiner::default(),
+            excused: AtomicU64::new(0),
             used: AtomicUsize::new(0),
             blind: AtomicBool::new(false),
+            told: AtomicU64::new(0),
         }
     }
 
     #[inline]
-    fn ring(&self, thread: usize) -> &Ring {
-        self.rings[thread].get_or_init(|| {
+    fn own(&self) -> Option<(usize, &Track)> {
+        let thread = threads::number()?;
+        let track = self.tracks[thread].get_or_init(|| {
             self.used.fetch_max(thread + 1, Ordering::SeqCst);
-            Ring::new()
-        })
+            Track::new()
+        });
+        Some((thread, track))
+    }
+
+    /// What a thread left behind, if it used the queue.
+    pub fn track(&self, thread: usize) -> Option<&Track> {
+        self.tracks.get(thread).and_then(OnceLock::get)
     }
 
     /// One more than the greatest number of a thread that used it.
@@ -150,116 +181,235 @@ impl Watch {
         self.used.load(Ordering::Acquire)
     }
 
-    /// Whether some removal cannot be seen.
-    pub fn blind(&self) -> bool {
-        self.blind.load(Ordering::Relaxed)
+    /// Whether some operation cannot be seen.
+    pub fn is_blind(&self) -> bool {
+        self.blind.load(Ordering::SeqCst)
     }
 
-    /// An insertion is about to be called: its ticket.
+    /// An insertion is about to be called.
     #[inline]
-    pub fn enter(&self) -> u64 {
-        if let Some(thread) = threads::number()
-            && let Some(number) = self.ring(thread).next()
-        {
-            return (thread as u64) << THREAD_SHIFT | number;
+    pub fn enter(&self) -> Entry<'_> {
+        match self.own() {
+            Some((thread, track)) => Entry { track: Some(track), stamp: stamp(thread, self.clock.call()) },
+            None => Entry { track: None, stamp: 0 },
         }
-        self.findings.unchecked(1);
-        0
+    }
+
+    /// An insertion of the calling thread, by its stamp.
+    pub fn entry(&self, stamp: u64) -> Entry<'_> {
+        let (thread, _) = unstamp(stamp);
+        let own = self.own().filter(|(own, _)| stamp != 0 && *own == thread);
+        Entry { track: own.map(|(_, track)| track), stamp }
     }
 
     /// An insertion has returned.
     #[inline]
-    pub fn entered(&self, ticket: u64) {
+    pub fn entered(&self, entry: Entry<'_>) {
         let returned = self.clock.ret();
-        if ticket != 0
-            && let Some(ring) = self.rings[(ticket >> THREAD_SHIFT) as usize].get()
-        {
-            let number = ticket & ((1 << THREAD_SHIFT) - 1);
-            ring.slot(number).returned.store(returned, Ordering::Release);
-        }
+        let Some(track) = entry.track else { return self.findings.unchecked(1) };
+        track.entered(entry.stamp >> THREAD_BITS, returned);
     }
 
     /// A removal is about to be called.
     #[inline]
-    pub fn leave(&self) -> Exit {
-        let thread = threads::number();
-        if let Some(thread) = thread {
-            let removing = &self.ring(thread).removing;
-            removing.store(removing.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        } else {
-            self.blind.store(true, Ordering::Relaxed);
-            self.findings.unchecked(1);
+    pub fn leave(&self) -> Exit<'_> {
+        let track = self.own();
+        match track {
+            Some((_, track)) => track.leave(),
+            None => self.unseen(),
         }
-        Exit { thread, called: self.clock.call(), latest: self.clock.latest() }
+        Exit { track, called: self.clock.call(), latest: self.clock.latest(self.used()) }
     }
 
-    /// A removal has returned this value.
-    #[inline]
-    pub fn left(&self, exit: Exit, ticket: u64, called: u64) {
-        if ticket != 0 {
-            self.check(exit, ticket);
-        } else {
-            self.findings.unchecked(1);
-        }
-        self.clock.removed(called);
-        self.done(exit);
+    #[cold]
+    fn unseen(&self) {
+        self.blind.store(true, Ordering::SeqCst);
+        self.findings.unchecked(1);
     }
 
+    /// A removal that the calling thread began, by its stamps.
+    pub fn exit(&self, called: u64, latest: u64) -> Exit<'_> {
+        Exit { track: self.own(), called, latest }
+    }
+
+    /// A removal has returned the value with this stamp.
     #[inline]
-    fn check(&self, exit: Exit, ticket: u64) {
-        let (thread, number) = ((ticket >> THREAD_SHIFT) as usize, ticket & ((1 << THREAD_SHIFT) - 1));
-        let Some(ring) = self.rings.get(thread).and_then(OnceLock::get) else { return };
-        let slot = ring.slot(number);
-        let returned = slot.returned.load(Ordering::Acquire);
-        if slot.number.load(Ordering::Relaxed) != number {
-            return self.came_twice(thread, number, exit);
+    pub fn left(&self, exit: Exit<'_>, stamp: u64) {
+        let Some((thread, track)) = exit.track else { return self.left_unseen(exit, stamp) };
+        if stamp <= exit.latest && !self.out_of_order(exit, stamp) {
+            return track.left_nothing();
         }
-        match slot.removed.swap(exit.called, Ordering::AcqRel) {
-            INSIDE if returned < exit.latest => self.overtaken(thread, number, returned, exit),
-            // A value that was reported as lost is late, which was said.
-            INSIDE | LOST => {}
-            first => {
-                slot.removed.store(first, Ordering::Release);
-                self.came_twice(thread, number, exit);
+        let taken = track.left(stamp);
+        if stamp > exit.latest {
+            self.clock.removed(thread, stamp);
+        }
+        if taken.is_multiple_of(SWEEP) {
+            self.count(stamp);
+        }
+    }
+
+    #[cold]
+    fn left_unseen(&self, exit: Exit<'_>, stamp: u64) {
+        if stamp <= exit.latest {
+            self.out_of_order(exit, stamp);
+        }
+    }
+
+    /// A value came out after one with a later stamp. Whether it had not come out before.
+    #[cold]
+    fn out_of_order(&self, exit: Exit<'_>, stamp: u64) -> bool {
+        if stamp == 0 {
+            self.findings.unchecked(1);
+            return true;
+        }
+        let was_inside = self.was_inside(exit.latest, stamp);
+        if stamp == exit.latest || self.was_removed(stamp, if was_inside { u64::MAX } else { RECENT }) {
+            self.came_twice(stamp);
+            return false;
+        }
+        if was_inside {
+            // One that was reported as lost and turns up was reported.
+            let one_less = |excused: u64| excused.checked_sub(1);
+            if self.excused.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less).is_err() {
+                self.overtaken(exit, stamp);
+            }
+        }
+        true
+    }
+
+    fn was_removed(&self, stamp: u64, last: u64) -> bool {
+        (0..self.used()).filter_map(|thread| self.track(thread)).any(|track| track.removed(stamp, last))
+    }
+
+    /// Whether the insertion returned before the one with the other stamp was called.
+    fn was_inside(&self, latest: u64, stamp: u64) -> bool {
+        let ((thread, called), (_, latest)) = (unstamp(stamp), unstamp(latest));
+        if called >= CALLED_MAX {
+            self.findings.unchecked(1);
+            return false;
+        }
+        let Some(track) = self.track(thread) else { return false };
+        let (mut after, mut found) = (None, None);
+        for insertion in track.last_inserted() {
+            if insertion.called <= called {
+                found = Some(insertion).filter(|insertion| insertion.called == called);
+                break;
+            }
+            after = Some(insertion.called);
+        }
+        match (found, after) {
+            (Some(Insertion { returned: Some(returned), .. }), _) => returned < latest,
+            // It has not returned.
+            (None, None) => false,
+            // Too long ago: what came after it in the same thread was called when it had returned.
+            (None, Some(after)) if after <= latest => true,
+            _ => {
+                self.findings.unchecked(1);
+                false
             }
         }
     }
 
     #[cold]
-    fn overtaken(&self, thread: usize, number: u64, returned: u64, exit: Exit) {
+    fn overtaken(&self, exit: Exit<'_>, stamp: u64) {
+        let ((thread, called), (by, later)) = (unstamp(stamp), unstamp(exit.latest));
         let text = format!(
-            "value {number} of thread {thread} was inside at {returned} and came out by a removal called at {}, after a value had come out \
-             whose insertion was called at {}",
-            exit.called, exit.latest
+            "a value that thread {thread} put in from moment {called} on came out after one that thread {by} put in from moment {later} on, when \
+             the first was inside already"
         );
         self.findings.found("overtaken", text);
     }
 
+    /// A value came out a second time.
     #[cold]
-    fn came_twice(&self, thread: usize, number: u64, exit: Exit) {
-        let text = format!(
-            "value {number} of thread {thread} came out by a removal called at {}, but it had come out before",
-            exit.called
-        );
+    pub fn came_twice(&self, stamp: u64) {
+        let (thread, called) = unstamp(stamp);
+        let text =
+            format!("a value that thread {thread} put in from moment {called} on came out, but it had come out before");
         self.findings.found("not-inside", text);
     }
 
-    #[inline]
-    fn done(&self, exit: Exit) {
-        let Some(thread) = exit.thread else { return };
-        let removing = &self.ring(thread).removing;
-        let done = removing.load(Ordering::Relaxed) + 1;
-        removing.store(done, Ordering::Release);
-        if done.is_multiple_of(2 * SWEEP) {
-            self.examiner.try_examine(self);
+    /// Counts up to the last value that came out.
+    pub fn examine(&self) {
+        let latest = self.clock.latest(self.used());
+        if latest != 0 {
+            self.count(latest);
         }
     }
 
+    /// A value has come out. So many had been put in before it was: they are out, or on their way, or lost.
+    #[cold]
+    fn count(&self, stamp: u64) {
+        let (thread, called) = unstamp(stamp);
+        if stamp == 0 || self.is_blind() {
+            return;
+        }
+        settle();
+        let excused = self.excused.load(Ordering::SeqCst);
+        let (taken, open) = self.removals(None);
+        let missing = (called - BEGIN + 1).saturating_sub(taken + open + excused);
+        // Who is first to count them reports them.
+        let all = excused + missing;
+        if missing == 0 || self.excused.compare_exchange(excused, all, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+            return;
+        }
+        let text = format!(
+            "{missing} of the {} values that were inside when thread {thread} began to put one in at moment {called} did not come out before that one did: lost, or out of order",
+            called - BEGIN
+        );
+        self.findings.found("overtaken", text);
+    }
+
+    /// How many removals returned a value, and how many are open in other threads.
+    fn removals(&self, own: Option<usize>) -> (u64, u64) {
+        let (mut taken, mut open) = (0, 0);
+        for (thread, track) in (0..self.used()).filter_map(|thread| Some((thread, self.track(thread)?))) {
+            let removals = track.removals();
+            taken += removals.taken();
+            open += u64::from(Some(thread) != own && removals.is_open());
+        }
+        (taken, open)
+    }
+
     /// A removal has returned nothing.
-    #[inline]
-    pub fn found_empty(&self, exit: Exit) {
-        let returned = self.clock.ret();
-        self.examiner.found_empty(self, exit.called, returned);
-        self.done(exit);
+    #[cold]
+    pub fn found_empty(&self, exit: Exit<'_>) {
+        let Some((thread, track)) = exit.track else { return };
+        settle();
+        self.judge_empty(exit.called - BEGIN, thread);
+        track.left_nothing();
+    }
+
+    /// So many insertions had returned when a removal was called that returned nothing. It was false if fewer removals had been called by its end, and true
+    /// if at some moment as many had returned as insertions.
+    fn judge_empty(&self, inside: u64, thread: usize) {
+        if self.is_blind() {
+            return self.findings.unchecked(1);
+        }
+        let excused = self.excused.load(Ordering::SeqCst);
+        let (mut taken, open) = self.removals(Some(thread));
+        let wrong = inside.saturating_sub(taken + open + excused);
+        if wrong > 0 || self.told.load(Ordering::Relaxed) > 0 {
+            // Who finds the same again says nothing new.
+            if wrong > self.told.swap(wrong, Ordering::Relaxed) {
+                let text = format!(
+                    "a removal answered that the queue is empty, but {inside} values had been put in when it was called, and {} removals at most had taken one \
+                     when it returned",
+                    taken + open
+                );
+                self.findings.found("not-empty", text);
+            }
+            if wrong > 0 {
+                return;
+            }
+        }
+        for _ in 0..LOOKS {
+            if self.clock.call() - BEGIN <= taken + excused {
+                return;
+            }
+            std::hint::spin_loop();
+            (taken, _) = self.removals(Some(thread));
+        }
+        self.findings.unchecked(1);
     }
 }

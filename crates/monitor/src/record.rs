@@ -7,6 +7,7 @@
 //! clock, so nothing is called before what was handed out. If some operation stays open while [`PENDING_MAX`] others end, the records are given up and
 //! counted, and the checker starts over.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
 
@@ -37,6 +38,14 @@ pub struct Record {
     /// Whether its call was handed out, and what the checker noted then.
     begun: bool,
     pub note: u64,
+}
+
+impl Record {
+    /// The stamp of the event that is handed out next; a return is after the calls that read the same clock.
+    #[inline]
+    fn next(&self) -> u64 {
+        if self.begun { self.ret << 1 | 1 } else { self.call << 1 }
+    }
 }
 
 /// What takes events in order.
@@ -75,9 +84,8 @@ impl Buffer {
 
 struct State<C> {
     checker: C,
-    pending: Vec<Record>,
-    /// The records in order: stamp, whether it is the return, and which.
-    order: Vec<(u64, u32)>,
+    /// By thread, in the order of their stamps: what was not handed out in full.
+    pending: Vec<VecDeque<Record>>,
     /// Everything before this was handed out.
     until: u64,
     told: u64,
@@ -109,7 +117,7 @@ impl<C: Checker> Recorder<C> {
         Recorder {
             clock: Clock::new(),
             buffers: (0..THREADS_MAX).map(|_| OnceLock::new()).collect(),
-            state: Mutex::new(State { checker, pending: Vec::new(), order: Vec::new(), until: 1, told: 0 }),
+            state: Mutex::new(State { checker, pending: Vec::new(), until: 1, told: 0 }),
             findings: Findings::default(),
         }
     }
@@ -196,7 +204,11 @@ impl<C: Checker> Recorder<C> {
             for number in head..tail {
                 let entry = &buffer.entries[number as usize & (ENTRIES - 1)];
                 let [kind, value, call, ret] = [0, 1, 2, 3].map(|field| entry[field].load(Ordering::Relaxed));
-                state.pending.push(Record { kind, value, call, ret, thread: thread as u32, begun: false, note: 0 });
+                let record = Record { kind, value, call, ret, thread: thread as u32, begun: false, note: 0 };
+                if state.pending.len() <= thread {
+                    state.pending.resize_with(thread + 1, VecDeque::new);
+                }
+                state.pending[thread].push_back(record);
             }
             buffer.head.store(tail, Ordering::Release);
         }
@@ -216,30 +228,35 @@ fn oldest_open(buffer: &Buffer) -> Option<u64> {
 }
 
 impl<C: Checker> State<C> {
+    /// The events before this stamp, in order: those of one thread as long as no other thread has an earlier one.
     fn hand_out(&mut self, until: u64, findings: &Findings) {
-        self.order.clear();
-        for (i, record) in self.pending.iter().enumerate() {
-            if !record.begun && record.call < until {
-                self.order.push((record.call << 1, i as u32));
+        loop {
+            let (mut first, mut second) = ((until << 1, None), until << 1);
+            for (thread, records) in self.pending.iter().enumerate() {
+                let Some(next) = records.front().map(Record::next) else { continue };
+                if next < first.0 {
+                    (first, second) = ((next, Some(thread)), first.0);
+                } else {
+                    second = second.min(next);
+                }
             }
-            if record.ret < until {
-                self.order.push((record.ret << 1 | 1, i as u32));
+            let Some(thread) = first.1 else { break };
+            let records = &mut self.pending[thread];
+            let due = |record: &&mut Record| record.next() <= second && record.next() < until << 1;
+            while let Some(record) = records.front_mut().filter(due) {
+                if record.begun {
+                    self.checker.ret(record, findings);
+                    records.pop_front();
+                } else {
+                    record.begun = true;
+                    self.checker.call(record);
+                }
             }
         }
-        self.order.sort_unstable();
-        for &(stamp, i) in &self.order {
-            let record = &mut self.pending[i as usize];
-            if stamp & 1 == 0 {
-                record.begun = true;
-                self.checker.call(record);
-            } else {
-                self.checker.ret(record, findings);
-            }
-        }
-        self.pending.retain(|record| record.ret >= until);
         self.until = until;
-        if self.pending.len() > PENDING_MAX {
-            findings.unchecked(self.pending.len() as u64);
+        let waiting: usize = self.pending.iter().map(VecDeque::len).sum();
+        if waiting > PENDING_MAX {
+            findings.unchecked(waiting as u64);
             self.pending.clear();
             self.checker.start_over();
         }

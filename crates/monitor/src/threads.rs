@@ -2,10 +2,17 @@
 //!
 //! Invariant: no two live threads have the same number. The number of a thread that ended is given to another.
 
+use std::cell::Cell;
 use std::sync::Mutex;
 
 /// How many threads can be told apart; those beyond are not checked, and their operations are counted.
 pub const THREADS_MAX: usize = 256;
+
+/// The thread has not asked yet.
+const NEW: usize = usize::MAX;
+
+/// The thread is about to end, or there are too many.
+const NONE: usize = usize::MAX - 1;
 
 static FREE: Mutex<Numbers> = Mutex::new(Numbers { free: Vec::new(), next: 0 });
 
@@ -29,16 +36,32 @@ impl Number {
 
 impl Drop for Number {
     fn drop(&mut self) {
+        NUMBER.set(NONE);
         if let Ok(mut numbers) = FREE.lock() {
             numbers.free.push(self.0);
         }
     }
 }
 
-thread_local!(static NUMBER: Number = Number::take());
+thread_local! {
+    static OWNED: Number = Number::take();
+    /// The same number, where it can be read without asking whether it is there.
+    static NUMBER: Cell<usize> = const { Cell::new(NEW) };
+}
 
 /// The number of the calling thread, unless there are too many or it is about to end.
 #[inline]
 pub fn number() -> Option<usize> {
-    NUMBER.try_with(|number| number.0).ok().filter(|number| *number < THREADS_MAX)
+    let number = NUMBER.get();
+    if number < THREADS_MAX { Some(number) } else { first(number) }
+}
+
+#[cold]
+fn first(number: usize) -> Option<usize> {
+    if number == NONE {
+        return None;
+    }
+    let number = OWNED.try_with(|number| number.0).ok().filter(|number| *number < THREADS_MAX);
+    NUMBER.set(number.unwrap_or(NONE));
+    number
 }

@@ -9,14 +9,14 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use selvedge_driver::{FindingKind, Settings};
-use selvedge_explore::{Access, Decision, Fairness, Kind, Pending, Readiness, Strategy, Thread, Trace};
+use selvedge_explore::{Access, Fairness, Kind, Pending, Readiness, Strategy, Thread, Trace};
 
 use crate::fiber::{Fiber, Wants};
 use crate::history::Histories;
 use crate::lineup::Lineup;
 use crate::posix::objects::{self, Objects};
 use crate::race::Races;
-use crate::retry::{self, Retries};
+use crate::retry::Retries;
 use crate::switch::{Context, fs_base};
 
 /// Why a run was left before its threads ended.
@@ -63,6 +63,12 @@ const IN_A_ROW_MAX: u32 = 500;
 /// Every so many steps it is seen to that nobody who could go was left out all the time. A power of two.
 const ROUND: usize = 512;
 
+/// Neither the heap nor the program lies as high as the stacks of threads.
+pub const STACKS: u64 = 0x7000_0000_0000;
+
+/// Where a thread is that has no pending step.
+pub const NOWHERE: u8 = u8::MAX;
+
 /// Everything.
 pub struct Control {
     /// The fiber that runs.
@@ -73,16 +79,22 @@ pub struct Control {
     pub created: usize,
     /// The fiber that waits for the one it created to reach its first step.
     pub starting: Option<usize>,
-    /// What every thread would do next.
+    /// What every thread would do next. Where the strategy does not look ahead, what it says of atomic accesses is not up to date.
     pub pending: Vec<Pending>,
+    /// Whether the strategy looks ahead.
+    pub looks_ahead: bool,
     /// The threads in `pending`, one bit each.
     pub alive: u64,
-    /// Where each of them is.
+    /// Where each of them is; [`NOWHERE`] for the others.
     pub slots: [u8; Thread::MAX],
     /// The threads in `pending` that are ready, one bit each.
     pub ready: u64,
     /// The same for those that are held.
     pub held: u64,
+    /// Who made the last step.
+    pub last: Option<Thread>,
+    /// Whether it gave up its turn with it.
+    pub gave_way: bool,
     /// How many steps the same thread has made one after the other.
     pub in_a_row: u32,
     /// The threads that go round loops without effect, one bit each.
@@ -168,6 +180,12 @@ pub fn private(address: u64) -> bool {
     address.wrapping_sub(STACK[0].load(Ordering::Relaxed)) < STACK[1].load(Ordering::Relaxed)
 }
 
+/// One more step is made.
+#[inline(always)]
+pub fn count_step() {
+    STEPS.store(STEPS.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+}
+
 /// All steps of all runs so far: the watchdog's sign of life.
 pub fn steps() -> u64 {
     STEPS.load(Ordering::Relaxed)
@@ -227,12 +245,10 @@ impl Control {
         fiber.context
     }
 
-    /// An access to this address, not in the stack of its own thread: from now on stacks are looked at if it is in another's.
+    /// An access to this address: from now on stacks are looked at if it is in that of another thread.
     #[inline(always)]
     pub fn reaches(&mut self, address: u64) {
-        // Neither the heap nor the program lies as high as the stacks of threads.
-        const STACKS: u64 = 0x7000_0000_0000;
-        if address >= STACKS && !self.stacks_shared && self.in_stack(address) {
+        if address >= STACKS && !self.stacks_shared && !self.fiber().holds(address) && self.in_stack(address) {
             self.stacks_shared = true;
             STACK[1].store(0, Ordering::Relaxed);
         }
@@ -261,6 +277,7 @@ impl Control {
     /// Nobody has a pending step.
     pub fn forget_pending(&mut self) {
         self.pending.clear();
+        self.slots = [NOWHERE; Thread::MAX];
         (self.alive, self.ready, self.held) = (0, 0, 0);
     }
 
@@ -286,6 +303,7 @@ impl Control {
             self.alive &= others;
             self.ready &= others;
             self.held &= others;
+            self.slots[thread] = NOWHERE;
             self.number();
         }
     }
@@ -297,7 +315,7 @@ impl Control {
     }
 
     /// The current thread is at a step, which it may make when `wants` is met.
-    #[inline(always)]
+    #[inline(never)]
     pub fn arrive(&mut self, access: Access, wants: Wants) -> Next {
         let current = self.current;
         self.fiber().wants = wants;
@@ -308,11 +326,31 @@ impl Control {
         }
         let slot = self.slot(current).unwrap_or_else(|| self.enlist());
         self.pending[slot].access = access;
-        if let Some(creator) = self.starting.take() {
+        if let Some(creator) = self.starting {
+            self.starting = None;
             self.current = creator;
             return Next::Switch(creator);
         }
-        self.decide()
+        self.decide_quickly()
+    }
+
+    /// Whether the current thread may be asked to do no more than make its step: it has made one, has room on its stack, and does not seem to go
+    /// round a loop.
+    #[inline(always)]
+    pub fn is_free(&mut self, here: u64) -> bool {
+        let listed = usize::from(self.slots[self.current % Thread::MAX]) < self.pending.len();
+        let looked_at = self.retries.on;
+        let fiber = self.fiber();
+        listed && !looked_at && here >= fiber.low && !fiber.spin.is_patient()
+    }
+
+    /// What the current thread, which has made a step before, would do next.
+    #[inline(always)]
+    pub fn foresee(&mut self, access: Access) {
+        let slot = usize::from(self.slots[self.current % Thread::MAX]);
+        if let Some(pending) = self.pending.get_mut(slot) {
+            pending.access = access;
+        }
     }
 
     /// The current thread wants something.
@@ -340,62 +378,6 @@ impl Control {
                 self.waiting &= !(1 << thread);
             }
         }
-    }
-
-    /// Who goes next.
-    #[inline(never)]
-    pub fn decide(&mut self) -> Next {
-        if self.pending.is_empty() {
-            return self.leave(Left::Complete);
-        }
-        if self.retries.is_watching() && !retry::review(self) {
-            return self.leave(Left::Restart);
-        }
-        let mut enabled = self.refresh_quickly();
-        if enabled == 0 && self.rouse() {
-            enabled = self.refresh();
-        }
-        if enabled == 0 {
-            let left = retry::end(self);
-            return self.leave(left);
-        }
-        if self.trace.len() as u64 >= self.settings.steps_max {
-            return self.leave(Left::Truncated);
-        }
-        let at = selvedge_explore::ChoicePoint {
-            trace: &self.trace,
-            pending: &self.pending,
-            ready: self.ready,
-            held: self.held,
-        };
-        match self.strategy.choose(&at) {
-            Decision::Stop(stop) => self.leave(Left::Stopped(stop)),
-            Decision::Run(thread) => {
-                STEPS.store(STEPS.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-                self.under_way = true;
-                if thread.index() == self.current {
-                    return Next::Stay;
-                }
-                self.current = thread.index();
-                Next::Switch(thread.index())
-            }
-        }
-    }
-
-    fn leave(&mut self, left: Left) -> Next {
-        self.left = left;
-        Next::Leave
-    }
-
-    /// Wakes threads whose loops would see a change that no step made: one by code that is not instrumented.
-    fn rouse(&mut self) -> bool {
-        let mut any = false;
-        for thread in (0..self.created).filter(|&thread| self.spinning & 1 << thread != 0) {
-            let fiber = &mut self.fibers[thread];
-            fiber.woken = fiber.spin.sees_change();
-            any |= fiber.woken;
-        }
-        any
     }
 
     /// The current thread went round a loop without effect: it goes on when something that it read has changed.
@@ -443,80 +425,34 @@ impl Control {
         }
     }
 
-    /// As `refresh`, which has little to do when nobody gave way and nobody waits for more than the end of a thread.
-    #[inline(always)]
-    fn refresh_quickly(&mut self) -> u64 {
-        let yielded = self.trace.steps().last().is_some_and(|step| step.yielded);
-        if self.alive & self.waiting & !self.joining != 0 || yielded || self.fairness.any() || self.held != 0 {
-            return self.refresh();
-        }
-        let ready = self.alive & !self.waiting;
-        if ready != self.ready {
-            self.show(ready, 0);
-        }
-        ready
-    }
-
-    /// Brings the readiness of every thread up to date; the threads that can go, one bit each.
-    #[inline(never)]
-    fn refresh(&mut self) -> u64 {
-        let mut enabled = self.alive & !self.waiting;
-        let mut rest = self.alive & self.waiting & !self.joining;
-        while rest != 0 {
-            let thread = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            enabled |= u64::from(self.fibers[thread].wants.met(thread, self)) << thread;
-        }
-        let mut held = 0;
-        let last = self.trace.steps().last();
-        let yielded = last.is_some_and(|step| step.yielded);
-        if let Some(step) = last
-            && (yielded || self.fairness.any())
-        {
-            self.fairness.stepped(step.thread, yielded, enabled);
-            held = self.fairness.held_back(enabled);
-        }
-        let ready = enabled & !held;
-        if (ready, held) != (self.ready, self.held) {
-            self.show(ready, held);
-        }
-        enabled
-    }
-
-    /// Notes who is ready and who is held, where that has changed.
-    #[inline(never)]
-    fn show(&mut self, ready: u64, held: u64) {
-        let mut rest = (ready ^ self.ready | held ^ self.held) & self.alive;
-        (self.ready, self.held) = (ready, held);
-        while rest != 0 {
-            let thread = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            self.pending[usize::from(self.slots[thread])].readiness = match (ready >> thread & 1, held >> thread & 1) {
-                (1, _) => Readiness::Ready,
-                (_, 1) => Readiness::Held,
-                _ => Readiness::Blocked,
-            };
-        }
-    }
-
     /// Records that the current thread made its step. Its accesses are in the trace already. One that has gone on for very
     /// long gives way to the others, as if it had yielded: whatever it waits for, they may be what it waits for.
     #[inline(always)]
     pub fn step_done(&mut self, created: Option<Thread>, yielded: bool, detail: Detail) {
-        let again = self.trace.steps().last().is_some_and(|step| step.thread.index() == self.current);
-        self.in_a_row = if again { self.in_a_row + 1 } else { 0 };
-        let tired = self.in_a_row >= IN_A_ROW_MAX || self.trace.len() % ROUND == ROUND - 1 && self.leaves_out();
-        if tired {
-            self.in_a_row = 0;
+        self.fiber().made += 1;
+        let thread = Thread(self.current as u8);
+        self.in_a_row = if self.last == Some(thread) { self.in_a_row + 1 } else { 0 };
+        let mut yielded = yielded;
+        if self.in_a_row >= IN_A_ROW_MAX || self.trace.len() % ROUND == ROUND - 1 {
+            yielded |= self.tires();
         }
-        let yielded = yielded || tired;
-        self.trace.step_done(Thread(self.current as u8), created, yielded);
+        (self.last, self.gave_way) = (Some(thread), yielded);
+        self.trace.step_done(thread, created, yielded);
         self.details.push(detail);
         if self.callers.is_some() {
             self.note_callers();
         }
-        self.fiber().made += 1;
         self.under_way = false;
+    }
+
+    /// Whether the thread that went last has to give way.
+    #[cold]
+    fn tires(&mut self) -> bool {
+        let tired = self.in_a_row >= IN_A_ROW_MAX || self.trace.len() % ROUND == ROUND - 1 && self.leaves_out();
+        if tired {
+            self.in_a_row = 0;
+        }
+        tired
     }
 
     /// Whether some thread could go and has not gone for a round, because others took turns.

@@ -63,7 +63,7 @@ impl Wants {
                 let fiber = &control.fibers[thread];
                 fiber.woken || fiber.spin.attempts().any(|attempt| control.would_succeed(attempt))
             }
-            Wants::Once(once) => control.objects.once_done(once),
+            Wants::Once(once) => control.objects.once_idle(once),
             Wants::Gate => control.lineup.is_open(),
             Wants::Columns => control.lineup.threads.iter().all(|&other| control.fibers[other].ended),
             // What was freed is not waited for: the access itself is the error.
@@ -88,6 +88,8 @@ pub struct Fiber {
     pub top: u64,
     /// The lowest address of its stack.
     pub bottom: u64,
+    /// The lowest address at which it may stop: strategies decide on the stack of the thread that stops, and need some of it.
+    pub low: u64,
     /// The `pthread_t` that the code under test knows it by.
     pub id: libc::pthread_t,
     /// What it starts with.
@@ -98,7 +100,7 @@ pub struct Fiber {
     pub wants: Wants,
     /// The return address of its last call into the runtime.
     pub pc: u64,
-    /// The frame pointer at its last call into the runtime; 0 when it is not known.
+    /// The frame pointer at its last call into the runtime: anything at all where code was compiled without one.
     pub frame: u64,
     /// The queue that it last slept in.
     pub asleep_on: u64,
@@ -153,7 +155,14 @@ impl Fiber {
         callers
     }
 
+    /// Whether a plain access to memory that is not its stack has to be noted, for its loops.
+    #[inline(always)]
+    pub fn notes(&self, write: bool) -> bool {
+        !self.trail.is_empty() || write && !self.spin.is_fresh()
+    }
+
     /// It did something that is more than reading.
+    #[inline(always)]
     pub fn effect(&mut self) {
         self.spin.effect();
         self.trail.clear();
@@ -181,6 +190,8 @@ impl Fiber {
     }
 }
 
+/// A thread that leaves strategies less room is as good as at the end of its own stack.
+const ROOM: u64 = 64 << 10;
 const STACK: usize = 1 << 20;
 /// Left for the frames of the thread that sleeps.
 const RESERVED: u64 = 16 << 10;
@@ -249,6 +260,7 @@ fn bear() -> Option<Fiber> {
         context: Context { stack: 0, fs: birth.fs },
         top: birth.top,
         bottom: birth.bottom,
+        low: birth.bottom + ROOM,
         id,
         body: None,
         result: std::ptr::null_mut(),

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `control` | the state, and who goes next |
 //! | `fiber`, `switch` | threads, and going from one to another |
-//! | `point`, `site` | steps, and where they were called from |
+//! | `point`, `site`, `turn` | steps, where they were called from, and whose turn it is |
 //! | `abi` | what compilers call |
 //! | `posix` | what programs call |
 //! | `memory` | the heap, and putting variables back |
@@ -49,5 +49,6 @@ mod site;
 mod spin;
 mod switch;
 mod sys;
+mod turn;
 mod watchdog;
 mod worker;

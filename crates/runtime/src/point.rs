@@ -7,9 +7,6 @@ use crate::control::{Control, Detail, state, with};
 use crate::fiber::{Wants, fail, follow};
 use crate::site;
 
-/// Strategies decide on the stack of the thread that stops; a thread that leaves them less room is as good as at the end of its own.
-const ROOM: u64 = 64 << 10;
-
 /// The current thread is at a step. Comes back when it may make it, and then must record it.
 #[inline(never)]
 pub fn arrive(access: Access, wants: Wants, pc: u64) {
@@ -31,7 +28,7 @@ pub fn arrive_here(access: Access, wants: Wants, pc: u64, here: u64) {
         if site::pc() == pc && fiber.holds(frame) {
             fiber.frame = frame;
         }
-        if here < fiber.bottom + ROOM {
+        if here < fiber.low {
             fail(FindingKind::Crash, "stack overflow".into(), pc);
         }
         (control.current, control.arrive(access, wants))

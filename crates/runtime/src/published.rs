@@ -7,8 +7,9 @@
 use crate::posix::objects::{Table, empty};
 use crate::race::{Clock, LANE, THREADS, join};
 
-/// The clock of one address.
-struct Entry {
+/// The clock of one address. What most tests look at lies in one cache line.
+#[repr(C, align(64))]
+pub struct Entry {
     address: u64,
     /// The next one of the same cell, counted from 1; 0 for none.
     next: u32,
@@ -29,10 +30,45 @@ impl Entry {
         if known == 0 {
             mine[0] = theirs[0];
         }
-        for (mine, theirs) in mine.iter_mut().zip(theirs).take(lanes).skip(known.max(1)) {
-            *mine = *theirs;
+        if lanes > 1 {
+            self.take_more(clock, known, lanes);
         }
         self.lanes = lanes as u32;
+    }
+
+    #[inline(never)]
+    fn take_more(&mut self, clock: &Clock, known: usize, lanes: usize) {
+        let range = LANE * known.max(1)..LANE * lanes.min(THREADS / LANE);
+        if let (Some(mine), Some(theirs)) = (self.clock.get_mut(range.clone()), clock.get(range)) {
+            mine.copy_from_slice(theirs);
+        }
+    }
+
+    /// A clock learns what was published.
+    #[inline(always)]
+    pub fn teach(&self, clock: &mut Clock) {
+        let owner = self.owner as usize;
+        if owner >= THREADS || clock[owner] < self.epoch {
+            join(clock, &self.clock, self.lanes as usize);
+        }
+    }
+
+    /// Puts a clock of a thread, as it is or was, in the place of what was published.
+    #[inline(always)]
+    pub fn put(&mut self, thread: usize, clock: &Clock, lanes: usize) {
+        (self.owner, self.epoch) = (thread as u32, clock[thread % THREADS]);
+        self.take(clock, 0, lanes);
+    }
+
+    /// Puts a clock beside what was published.
+    #[inline(always)]
+    pub fn put_beside(&mut self, clock: &Clock, lanes: usize) {
+        let known = self.lanes as usize;
+        self.owner = u32::MAX;
+        self.take(clock, known, lanes);
+        if known > 0 {
+            join(&mut self.clock, clock, known);
+        }
     }
 }
 
@@ -68,61 +104,38 @@ impl Published {
         empty(&mut self.homeless);
     }
 
-    /// The place of an address, counted from 1; 0 when nothing was published there.
+    /// The clock of an address; `None` when nothing was published there.
     #[inline(always)]
-    pub fn find(&self, chain: Chain, run: u32, address: u64) -> u32 {
+    pub fn entry(&mut self, chain: Chain, run: u32, address: u64) -> Option<&mut Entry> {
         let mut at = chain.first(run);
         while at != 0 {
-            let entry = &self.entries[at as usize - 1];
+            let entry = self.entries.get(at as usize - 1)?;
             if entry.address == address {
-                return at;
+                return self.entries.get_mut(at as usize - 1);
             }
             at = entry.next;
         }
-        if self.homeless.is_empty() { 0 } else { self.homeless.get(&(address as usize)).copied().unwrap_or(0) }
+        if self.homeless.is_empty() { None } else { self.homeless_entry(address) }
     }
 
-    /// A clock learns what was published.
-    #[inline(always)]
-    pub fn teach(&self, place: u32, clock: &mut Clock) {
-        let entry = &self.entries[place as usize - 1];
-        let owner = entry.owner as usize;
-        if owner >= THREADS || clock[owner] < entry.epoch {
-            join(clock, &entry.clock, entry.lanes as usize);
-        }
+    #[cold]
+    fn homeless_entry(&mut self, address: u64) -> Option<&mut Entry> {
+        let at = *self.homeless.get(&(address as usize))?;
+        self.entries.get_mut(at as usize - 1)
     }
 
-    /// Puts a clock of a thread, as it is or was, in the place of what was published.
-    #[inline(always)]
-    pub fn put(&mut self, place: u32, thread: usize, clock: &Clock, lanes: usize) {
-        let entry = &mut self.entries[place as usize - 1];
-        (entry.owner, entry.epoch) = (thread as u32, clock[thread % THREADS]);
-        entry.take(clock, 0, lanes);
-    }
-
-    /// Puts a clock beside what was published.
-    pub fn put_beside(&mut self, place: u32, clock: &Clock, lanes: usize) {
-        let entry = &mut self.entries[place as usize - 1];
-        let known = entry.lanes as usize;
-        entry.owner = u32::MAX;
-        entry.take(clock, known, lanes);
-        if known > 0 {
-            join(&mut entry.clock, clock, known);
-        }
-    }
-
-    /// A place for an address that has none, with a clock of zeros.
-    pub fn add(&mut self, chain: &mut Chain, run: u32, address: u64) -> u32 {
-        let next = chain.first(run);
-        if self.used == self.entries.len() {
+    /// A clock of zeros for an address that has none.
+    #[inline(never)]
+    pub fn add(&mut self, chain: &mut Chain, run: u32, address: u64) -> &mut Entry {
+        let (at, next) = (self.used, chain.first(run));
+        if at == self.entries.len() {
             self.entries.push(Entry { address, next, lanes: 0, owner: 0, epoch: 0, clock: [0; THREADS] });
-        } else {
-            let entry = &mut self.entries[self.used];
-            (entry.address, entry.next, entry.lanes) = (address, next, 0);
         }
         self.used += 1;
         *chain = Chain { run, first: self.used as u32 };
-        self.used as u32
+        let entry = &mut self.entries[at];
+        (entry.address, entry.next, entry.lanes) = (address, next, 0);
+        entry
     }
 
     /// The cell with this chain is given to other addresses.

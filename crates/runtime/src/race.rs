@@ -13,7 +13,7 @@ use std::ffi::c_int;
 use selvedge_explore::Kind;
 
 use crate::posix::objects::{Table, empty};
-use crate::shadow::{CELLS, Packed, Shadow};
+use crate::shadow::{CELLS, Cell, Packed, Shadow};
 
 /// How many threads there can be.
 pub const THREADS: usize = selvedge_explore::Thread::MAX;
@@ -92,14 +92,26 @@ impl Touch {
     }
 }
 
+/// What came of a quick look.
+pub enum Quickly {
+    /// The access races with nothing, and is remembered.
+    Done,
+    /// It has to be compared with what is remembered of this cell.
+    Compare(*mut Cell, Packed),
+    /// It touches several cells, or a page that has not been found a moment ago; nothing was done.
+    Far,
+}
+
 /// Who knows what.
 pub struct Races {
     threads: usize,
-    clocks: Vec<Clock>,
+    /// How many lanes of a clock count.
+    lanes: usize,
+    clocks: Box<[Clock; THREADS]>,
     /// What relaxed loads have seen, for a later acquire fence.
-    seen: Vec<Clock>,
+    seen: Box<[Clock; THREADS]>,
     /// What a release fence published, for later relaxed stores.
-    fenced: Vec<Clock>,
+    fenced: Box<[Clock; THREADS]>,
     objects: Table<Clock>,
     shadow: Shadow,
 }
@@ -108,19 +120,22 @@ impl Default for Races {
     fn default() -> Self {
         Races {
             threads: 1,
-            clocks: vec![[0; THREADS]; THREADS],
-            seen: vec![[0; THREADS]; THREADS],
-            fenced: vec![[0; THREADS]; THREADS],
+            lanes: 1,
+            clocks: Box::new([[0; THREADS]; THREADS]),
+            seen: Box::new([[0; THREADS]; THREADS]),
+            fenced: Box::new([[0; THREADS]; THREADS]),
             objects: Table::default(),
             shadow: Shadow::default(),
         }
     }
 }
 
+#[inline(always)]
 fn acquires(order: c_int) -> bool {
     matches!(order & 0xff, 1 | 2 | 4 | 5)
 }
 
+#[inline(always)]
 fn releases(order: c_int) -> bool {
     matches!(order & 0xff, 3..=5)
 }
@@ -135,7 +150,7 @@ impl Races {
             self.seen[thread][..threads].fill(0);
             self.fenced[thread][..threads].fill(0);
         }
-        self.threads = 1;
+        (self.threads, self.lanes) = (1, 1);
         self.clocks[0][0] = 1;
         empty(&mut self.objects);
     }
@@ -144,6 +159,7 @@ impl Races {
     pub fn created(&mut self, creator: usize, thread: usize) {
         let known = self.threads;
         self.threads = known.max(thread + 1);
+        self.lanes = self.threads.div_ceil(LANE);
         if let Ok([clock, other]) = self.clocks.get_disjoint_mut([thread, creator]) {
             clock[..known].copy_from_slice(&other[..known]);
         }
@@ -159,54 +175,73 @@ impl Races {
     /// A thread knows everything that another did.
     pub fn joined(&mut self, thread: usize, ended: usize) {
         if let Ok([clock, other]) = self.clocks.get_disjoint_mut([thread, ended]) {
-            join(clock, other, self.threads.div_ceil(LANE));
+            join(clock, other, self.lanes);
         }
     }
 
     /// A thread takes what was published at an object.
     pub fn acquire(&mut self, thread: usize, object: u64) {
         if let Some(clock) = self.objects.get(&(object as usize)) {
-            join(&mut self.clocks[thread], clock, self.threads.div_ceil(LANE));
+            join(&mut self.clocks[thread], clock, self.lanes);
         }
     }
 
     /// A thread publishes what it knows at an object, beside what is there.
     pub fn release(&mut self, thread: usize, object: u64) {
         let published = self.objects.entry(object as usize).or_insert([0; THREADS]);
-        join(published, &self.clocks[thread], self.threads.div_ceil(LANE));
+        join(published, &self.clocks[thread], self.lanes);
         self.clocks[thread][thread] += 1;
     }
 
     /// An atomic access; answers one that it races with. The access itself belongs to what a release publishes, so it is noted before.
     #[inline(never)]
-    pub fn atomic(&mut self, thread: usize, touch: Touch, kind: Kind, order: c_int) -> Option<Packed> {
-        let (first, key) = (touch.address & 7, touch.address >> 3);
-        let whole = first + touch.size <= 8;
+    pub fn atomic(
+        &mut self,
+        thread: usize,
+        address: u64,
+        size: u64,
+        what: Packed,
+        kind: Kind,
+        order: c_int,
+    ) -> Option<Packed> {
+        let (thread, lanes, touch) = (thread % THREADS, self.lanes, Touch { address, size, what });
+        let (acquires, releases) = (acquires(order), releases(order));
+        let key = address >> 3;
+        let whole = (address & 7) + size <= 8;
         let mut conflict = if whole { None } else { self.touch_many(thread, touch) };
-        let (run, lanes) = (self.shadow.run, self.threads.div_ceil(LANE));
+        let run = self.shadow.run;
         let (cells, published) = self.shadow.page(key / CELLS as u64);
         let cell = &mut cells[key as usize % CELLS];
         let clock = &mut self.clocks[thread];
         if whole {
-            conflict = cell.touch(run, touch.bytes(thread), clock);
+            let access = touch.bytes(thread);
+            if !cell.touch_quickly(run, access, clock) {
+                conflict = cell.compare(access, clock);
+            }
         }
-        let (acquires, releases) = (acquires(order), releases(order));
-        let mut place = published.find(cell.chain, run, touch.address);
-        if kind != Kind::Write && place != 0 {
+        let Some(entry) = published.entry(cell.chain, run, address) else {
+            if kind != Kind::Read {
+                let entry = published.add(&mut cell.chain, run, address);
+                if releases {
+                    entry.put(thread, clock, lanes);
+                    clock[thread] += 1;
+                } else {
+                    entry.put(thread, &self.fenced[thread], lanes);
+                }
+            }
+            return conflict;
+        };
+        if kind != Kind::Write {
             // What was acquired needs no fence any more.
-            published.teach(place, if acquires { &mut *clock } else { &mut self.seen[thread] });
+            entry.teach(if acquires { &mut *clock } else { &mut self.seen[thread] });
         }
         if kind != Kind::Read {
             let mine = if releases { &*clock } else { &self.fenced[thread] };
             // What read too goes on with what was published before it, which a thread that acquired it knows already.
-            let beside = kind == Kind::Update && !(acquires && releases);
-            if place == 0 {
-                place = published.add(&mut cell.chain, run, touch.address);
-            }
-            if beside {
-                published.put_beside(place, mine, lanes);
+            if kind == Kind::Update && !(acquires && releases) {
+                entry.put_beside(mine, lanes);
             } else {
-                published.put(place, thread, mine, lanes);
+                entry.put(thread, mine, lanes);
             }
             if releases {
                 clock[thread] += 1;
@@ -219,7 +254,7 @@ impl Races {
     pub fn fence(&mut self, thread: usize, order: c_int) {
         const EVERYONE: u64 = 1 << 63 | 1;
         if acquires(order) {
-            join(&mut self.clocks[thread], &self.seen[thread], self.threads.div_ceil(LANE));
+            join(&mut self.clocks[thread], &self.seen[thread], self.lanes);
         }
         if order & 0xff == 5 {
             self.acquire(thread, EVERYONE);
@@ -231,6 +266,28 @@ impl Races {
         }
     }
 
+    /// The first part of [`Races::touch`].
+    #[inline(always)]
+    pub fn touch_quickly(&mut self, thread: usize, touch: Touch) -> Quickly {
+        let key = touch.address >> 3;
+        if (touch.address & 7) + touch.size > 8 {
+            return Quickly::Far;
+        }
+        let run = self.shadow.run;
+        let Some(cells) = self.shadow.recent(key / CELLS as u64) else { return Quickly::Far };
+        let (cell, access) = (&mut cells[key as usize % CELLS], touch.bytes(thread));
+        if cell.touch_quickly(run, access, &self.clocks[thread % THREADS]) {
+            return Quickly::Done;
+        }
+        Quickly::Compare(cell, access)
+    }
+
+    /// The second part: compares an access with what is remembered of its cell; answers one that it races with.
+    #[inline(always)]
+    pub fn compare(&mut self, cell: &mut Cell, access: Packed, thread: usize) -> Option<Packed> {
+        cell.compare(access, &self.clocks[thread % THREADS])
+    }
+
     /// An access; answers one that it races with.
     #[inline(always)]
     pub fn touch(&mut self, thread: usize, touch: Touch) -> Option<Packed> {
@@ -240,15 +297,19 @@ impl Races {
         }
         let run = self.shadow.run;
         let (cells, _) = self.shadow.page(key / CELLS as u64);
-        cells[key as usize % CELLS].touch(run, touch.bytes(thread), &self.clocks[thread])
+        cells[key as usize % CELLS].touch(run, touch.bytes(thread), &self.clocks[thread % THREADS])
     }
 
     /// A block is freed; answers an access that this races with. Nothing is remembered: whoever touches the block before it is handed
     /// out again is found out by that alone, and then what is remembered of it is forgotten.
     pub fn freed(&mut self, thread: usize, touch: Touch) -> Option<Packed> {
-        let (clocks, run) = (&self.clocks[thread], self.shadow.run);
+        let (clocks, run) = (&self.clocks[thread % THREADS], self.shadow.run);
+        let whole = touch.what.by(thread, u8::MAX);
         let mut conflict = None;
         self.shadow.for_each(touch.address, touch.size, |address, cell| {
+            if cell.is_of_one(run, whole) {
+                return;
+            }
             let count = (touch.address + touch.size).saturating_sub(address).min(8);
             let free = touch.what.by(thread, ((1u16 << count) - 1) as u8);
             conflict = conflict.or_else(|| cell.conflict(run, free, clocks));
@@ -260,7 +321,8 @@ impl Races {
     #[inline(never)]
     fn touch_many(&mut self, thread: usize, touch: Touch) -> Option<Packed> {
         let end = touch.address.saturating_add(touch.size);
-        let (clocks, run) = (&self.clocks[thread], self.shadow.run);
+        let (clocks, run) = (&self.clocks[thread % THREADS], self.shadow.run);
+        let whole = touch.what.by(thread, u8::MAX);
         let mut at = touch.address;
         let mut conflict = None;
         while at < end {
@@ -268,13 +330,16 @@ impl Races {
             let (cells, _) = self.shadow.page(page);
             let page_end = end.min((page + 1).saturating_mul(8 * CELLS as u64));
             while at < page_end {
-                let first = at & 7;
-                let count = (end - at).min(8 - first);
-                let bytes = (((1u16 << count) - 1) << first) as u8;
-                let access = touch.what.by(thread, bytes);
-                let other = cells[(at >> 3) as usize % CELLS].touch(run, access, clocks);
-                conflict = conflict.or(other);
-                at += count;
+                let (first, left) = (at & 7, end - at);
+                let mut access = whole;
+                if first != 0 || left < 8 {
+                    access = touch.what.by(thread, (((1u16 << left.min(8 - first)) - 1) << first) as u8);
+                }
+                let cell = &mut cells[(at >> 3) as usize % CELLS];
+                if !cell.touch_quickly(run, access, clocks) {
+                    conflict = conflict.or(cell.compare(access, clocks));
+                }
+                at += 8 - first;
             }
         }
         conflict

@@ -313,10 +313,13 @@ pub fn prepare(settings: &Settings) -> Result<(), String> {
         created: 0,
         starting: None,
         pending: Vec::new(),
+        looks_ahead: true,
         alive: 0,
-        slots: [0; selvedge_explore::Thread::MAX],
+        slots: [control::NOWHERE; selvedge_explore::Thread::MAX],
         ready: 0,
         held: 0,
+        last: None,
+        gave_way: false,
         in_a_row: 0,
         spinning: 0,
         waiting: 0,
@@ -372,10 +375,9 @@ pub fn renew(globals: &Snapshot) {
         control.current = 0;
         control.starting = None;
         control.forget_pending();
-        control.in_a_row = 0;
-        control.spinning = 0;
-        control.waiting = 0;
-        control.joining = 0;
+        control.looks_ahead = control.strategy.looks_ahead();
+        (control.last, control.gave_way, control.in_a_row) = (None, false, 0);
+        (control.spinning, control.waiting, control.joining) = (0, 0, 0);
         control.under_way = false;
         control.trace.clear();
         control.details.clear();

@@ -48,6 +48,11 @@ impl Packed {
         Packed(self.0 | u64::from(bytes) << 47 | (thread as u64) << 57)
     }
 
+    /// What it does and from where, without who did it to which bytes.
+    pub fn by_nobody(self) -> Self {
+        Packed(self.0 & (Self::PC | Self::ATOMIC | Self::WRITE))
+    }
+
     /// Who.
     #[inline(always)]
     pub fn thread(self) -> usize {
@@ -69,6 +74,12 @@ impl Packed {
         self.0 & Self::ATOMIC != 0
     }
 
+    /// Whether both are by one thread.
+    #[inline(always)]
+    fn same_thread(self, other: Self) -> bool {
+        (self.0 ^ other.0) >> 57 == 0
+    }
+
     /// Whether the two would race if nothing orders them.
     #[inline(always)]
     fn meets(self, other: Self) -> bool {
@@ -79,7 +90,9 @@ impl Packed {
     /// Whether everything that would race with the other would race with this one.
     #[inline(always)]
     fn covers(self, other: Self) -> bool {
-        other.0 & !self.0 & (Self::BYTES | Self::WRITE) == 0 && self.0 & !other.0 & Self::ATOMIC == 0
+        // A bit that the other has and this one lacks, where it is the other way round with atomic.
+        let lacks = (other.0 ^ Self::ATOMIC) & !(self.0 ^ Self::ATOMIC);
+        lacks & (Self::BYTES | Self::WRITE | Self::ATOMIC) == 0
     }
 }
 
@@ -102,25 +115,45 @@ impl Cell {
     /// Remembers an access by a thread whose clocks are `knows`; answers one that it races with.
     #[inline(always)]
     pub fn touch(&mut self, run: u32, access: Packed, knows: &[u32; THREADS]) -> Option<Packed> {
+        if self.touch_quickly(run, access, knows) { None } else { self.compare(access, knows) }
+    }
+
+    /// The same where there is nothing to compare with; false when there is, and then nothing was done.
+    #[inline(always)]
+    pub fn touch_quickly(&mut self, run: u32, access: Packed, knows: &[u32; THREADS]) -> bool {
         let clock = knows[access.thread() % THREADS];
         if self.run != run {
             (self.run, self.count, self.last) = (run, 1, 0);
             (self.accesses[0], self.clocks[0]) = (access, clock);
-            return None;
+            return true;
         }
-        // As much as this once more, with nothing released in between: whoever came meanwhile has seen the first one.
         let last = usize::from(self.last) % SLOTS;
         let before = self.accesses[last];
-        if self.clocks[last] == clock && before.thread() == access.thread() && before.covers(access) {
-            return None;
+        if !before.same_thread(access) {
+            return false;
         }
-        self.compare(access, clock, knows)
+        // As much as this once more, with nothing released in between: whoever came meanwhile has seen the first one.
+        if self.clocks[last] == clock && before.covers(access) {
+            return true;
+        }
+        // Nobody else was here, and what the thread did itself comes before.
+        let alone = self.count == 1 && access.covers(before);
+        if alone {
+            (self.accesses[0], self.clocks[0]) = (access, clock);
+        }
+        alone
+    }
+
+    /// Whether nobody but the thread that this access is by has touched it.
+    #[inline(always)]
+    pub fn is_of_one(&self, run: u32, access: Packed) -> bool {
+        self.run != run || self.count == 1 && self.accesses[0].same_thread(access)
     }
 
     /// An access that this one, by a thread whose clocks are `knows`, races with. Nothing is remembered.
     #[inline(always)]
     pub fn conflict(&self, run: u32, access: Packed, knows: &[u32; THREADS]) -> Option<Packed> {
-        if self.run != run {
+        if self.is_of_one(run, access) {
             return None;
         }
         let known = |at: usize| self.clocks[at] <= knows[self.accesses[at].thread() % THREADS];
@@ -130,7 +163,9 @@ impl Cell {
 
     /// An access that is ordered before this one, and that would race with nothing that this one would not race with, need not be
     /// remembered any longer: what comes later and is not ordered after it is not ordered after this one either.
-    fn compare(&mut self, access: Packed, clock: u32, knows: &[u32; THREADS]) -> Option<Packed> {
+    #[inline(never)]
+    pub fn compare(&mut self, access: Packed, knows: &[u32; THREADS]) -> Option<Packed> {
+        let clock = knows[access.thread() % THREADS];
         let mut conflict = None;
         let mut place = None;
         for at in 0..usize::from(self.count).min(SLOTS) {
@@ -139,8 +174,8 @@ impl Cell {
                 if access.covers(other) {
                     place = Some(at);
                 }
-            } else if other.meets(access) {
-                conflict = conflict.or(Some(other));
+            } else if conflict.is_none() && other.meets(access) {
+                conflict = Some(other);
             }
         }
         let place = place.unwrap_or_else(|| {
@@ -229,6 +264,14 @@ impl Shadow {
         }
         // SAFETY: a table that lives as long as the process, and is borrowed through this only.
         (unsafe { &mut *cells }, &mut self.published)
+    }
+
+    /// The cells of a page that was found a moment ago.
+    #[inline(always)]
+    pub fn recent(&mut self, page: u64) -> Option<&mut Cells> {
+        let (number, cells) = self.pages.recent[rank(page)];
+        // SAFETY: as above.
+        (number == page).then(|| unsafe { &mut *cells })
     }
 
     /// Forgets what is remembered of these bytes; what was published there stays.

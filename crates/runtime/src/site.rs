@@ -36,6 +36,33 @@ pub fn pc() -> u64 {
     pc
 }
 
+/// The last call that noted its registers: where it was made, and the stack and frame pointers.
+#[inline(always)]
+pub fn call() -> Call {
+    let site: *const u64;
+    // SAFETY: as above; the block's own address is at fs:0.
+    unsafe {
+        asm!(
+            "mov {0}, fs:0",
+            "add {0}, qword ptr [rip + selvedge_site@GOTTPOFF]",
+            out(reg) site,
+            options(nostack, readonly)
+        );
+        Call { pc: site.read(), stack: site.add(1).read(), frame: site.add(3).read() }
+    }
+}
+
+/// A call of the code under test.
+#[derive(Clone, Copy)]
+pub struct Call {
+    /// The return address.
+    pub pc: u64,
+    /// The stack pointer.
+    pub stack: u64,
+    /// The frame pointer.
+    pub frame: u64,
+}
+
 /// The stack pointer and the registers of the last call.
 #[inline(always)]
 pub fn registers() -> (u64, [u64; 6]) {
@@ -88,11 +115,12 @@ macro_rules! entries {
     )* };
 }
 
-/// Entry points for plain accesses: as [`entries`], but one to the stack of the thread that runs, on which nobody else has been seen, comes
-/// back at once. Most are such.
+/// Entry points for plain accesses of so many bytes, reads or writes: as [`entries`], but one to the stack of the thread that runs, on which nobody
+/// else has been seen, comes back at once. Most are such. The function that does the work is told the address, the size, whether it is a
+/// write, and the return address.
 #[macro_export]
 macro_rules! entries_off_stack {
-    ($($name:ident => $target:path;)*) => { $(
+    ($target:path; $($name:ident: $size:literal, $write:literal;)*) => { $(
         /// Entry point: notes the return address, unless there is nothing to look at.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
@@ -103,13 +131,17 @@ macro_rules! entries_off_stack {
                 "cmp r11, qword ptr [rip + {stack} + 8]",
                 "jb 2f",
                 "mov r10, qword ptr [rip + selvedge_site@GOTTPOFF]",
-                "mov r11, [rsp]",
-                "mov fs:[r10], r11",
+                "mov rcx, [rsp]",
+                "mov fs:[r10], rcx",
                 "mov fs:[r10 + 24], rbp",
+                "mov esi, {size}",
+                "mov edx, {write}",
                 "jmp {target}",
                 "2:",
                 "ret",
                 stack = sym $crate::control::STACK,
+                size = const $size,
+                write = const $write,
                 target = sym $target,
             )
         }

@@ -57,11 +57,23 @@ impl Spin {
         }
     }
 
+    /// Whether it has changed something since it last read.
+    #[inline(always)]
+    pub fn is_fresh(&self) -> bool {
+        self.quiet == 0
+    }
+
+    /// Whether it has done nothing for so long that it may be in a loop.
+    #[inline(always)]
+    pub fn is_patient(&self) -> bool {
+        self.quiet >= PATIENCE
+    }
+
     /// The thread is about to make a step at a place; answers whether it was there before in the same state. What it read since is
     /// then in `awaited`.
     #[inline(always)]
     pub fn arrives(&mut self, pc: u64, top: u64) -> bool {
-        self.quiet >= PATIENCE && self.recognises(pc, site::registers(), top)
+        self.is_patient() && self.recognises(pc, site::registers(), top)
     }
 
     #[cold]
@@ -130,10 +142,27 @@ impl Spin {
     /// The thread made a step that changed nothing.
     #[inline(always)]
     pub fn read(&mut self, access: &Access) {
+        self.reads();
+        self.keep(access);
+    }
+
+    /// The same; what it read has to be [kept](Spin::keep) if the thread is patient now.
+    #[inline(always)]
+    pub fn reads(&mut self) {
         self.quiet += 1;
+    }
+
+    /// Keeps what the thread read, once it has done nothing else for long.
+    #[inline(always)]
+    pub fn keep(&mut self, access: &Access) {
         if self.quiet > PATIENCE {
-            self.reads.push(*access);
+            self.remember(access);
         }
+    }
+
+    #[cold]
+    fn remember(&mut self, access: &Access) {
+        self.reads.push(*access);
     }
 }
 

@@ -33,8 +33,8 @@ global_asm!(
     "pop r12",
     "pop rbx",
     "pop rbp",
-    "pop rcx",
-    "jmp rcx",
+    // The processor expects the return address of the fiber that was left, which stopped at the same place as a rule.
+    "ret",
     ".globl selvedge_fiber_start",
     ".hidden selvedge_fiber_start",
     ".type selvedge_fiber_start,@function",

@@ -137,6 +137,7 @@ pub fn run(settings: Settings) -> Exit {
 /// Reads, compiles, checks, reports.
 fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Entry {
     let begun = Instant::now();
+    progress.enter(Phase::Proving);
     let file = source::name(&settings.file);
     let troubled = |trouble: &Trouble| crate::report::troubled(trouble, begun.elapsed().as_secs_f64());
     let text = match read(&settings.file) {
@@ -156,7 +157,6 @@ fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Entry {
         [] => (1..=count).collect(),
         chosen => chosen.to_vec(),
     };
-    progress.enter(Phase::Checking);
     let mut page = Page {
         file: &file,
         text: &text,
@@ -168,7 +168,9 @@ fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Entry {
         seconds: 0.0,
         dot: None,
     };
-    for number in chosen {
+    let claims = chosen.len();
+    for (at, number) in chosen.into_iter().enumerate() {
+        progress.proving(at + 1, claims);
         let checked = check(settings, &model, number, budget);
         page.checked.push(checked);
     }

@@ -260,7 +260,7 @@ fn phase_name(phase: Phase) -> &'static str {
     match phase {
         Phase::Waiting => "waiting",
         Phase::Reading => "reading",
-        Phase::Checking => "checking",
+        Phase::Checking | Phase::Proving => "checking",
         Phase::Verifying => "verifying",
         Phase::Compiling => "compiling",
         Phase::Testing => "testing",

@@ -120,6 +120,9 @@ impl Page<'_> {
             Outcome::Answer(answer, limit) => {
                 out.push_str(&format!("   {}\n", headline(answer, *limit, checked)));
                 out.push_str(&format!("   {}\n", paint(FAINT, numbers(&answer.statistics, self.stats))));
+                if let Some(reductions) = reductions(&answer.statistics) {
+                    out.push_str(&format!("   {}\n", paint(FAINT, reductions)));
+                }
                 if let Some(trace) = &answer.trace {
                     let repeats = match answer.reason {
                         Some(Reason::Contradicts { repeats }) => Some(repeats),
@@ -208,6 +211,12 @@ pub(super) fn numbers(seen: &Statistics, more: bool) -> String {
         }
     }
     text
+}
+
+/// What was left out because it changes no verdict.
+pub(super) fn reductions(seen: &Statistics) -> Option<String> {
+    let names = seen.reduced.names();
+    (!names.is_empty()).then(|| format!("reductions: {}", names.join(", ")))
 }
 
 /// What is wrong at the end, in sentences.
@@ -346,6 +355,7 @@ struct Search {
     depth: u32,
     seconds: f64,
     exact: bool,
+    reductions: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -400,6 +410,7 @@ fn assertion(checked: &Checked) -> Assertion<'_> {
                 depth: seen.depth,
                 seconds: seen.elapsed.as_secs_f64(),
                 exact: seen.exact,
+                reductions: seen.reduced.names(),
             });
             if let Verdict::Unknown(reached) = answer.verdict {
                 out.limit = Some(limit.map_or_else(|| format!("{reached:?}").to_lowercase(), str::to_owned));

@@ -2,7 +2,7 @@
 
 use selvedge_history::certificate::quasi::{QuasiExcess, QuasiOrders, QuasiPlaced, QuasiViolation};
 use selvedge_history::evidence::Part;
-use selvedge_history::quasi::Answer;
+use selvedge_history::quasi::{Answer, Furthest};
 use selvedge_history::{OpId, Value, Verdict};
 use serde::Serialize;
 
@@ -187,22 +187,20 @@ impl Decided<'_> {
 
     /// How far out of order the history is in the orders found.
     pub(super) fn shown(&self, orders: &[QuasiOrders]) -> String {
-        let worst = orders.iter().filter_map(|one| self.furthest(one)).max_by_key(|found| found.1);
-        match worst {
-            Some((entry, off)) if off > 0 => {
-                let off = counted(off as u64, "place");
-                format!("In the orders found, {entry} is furthest from its place in the legal run: {off}.")
-            }
-            _ => "The linearization found is a legal run itself.".to_owned(),
-        }
-    }
-
-    /// The operation furthest from its place, counted in all operations.
-    fn furthest(&self, orders: &QuasiOrders) -> Option<(String, usize)> {
-        let off = |(place, &of): (usize, &u32)| (of, place.abs_diff(of as usize));
-        let (of, off) = orders.run.iter().enumerate().map(off).max_by_key(|found| found.1)?;
-        let entry = orders.linearization.get(of as usize)?;
-        Some((self.telling().label(entry), off))
+        let Some(Furthest { placed, class, off }) = &self.answer.furthest else {
+            let legal = |orders: &QuasiOrders| orders.run.iter().enumerate().all(|(place, &of)| place == of as usize);
+            let says = if orders.iter().all(legal) {
+                "The linearization found is a legal run itself."
+            } else {
+                "In the orders found, every operation has its place among those of its class."
+            };
+            return says.to_owned();
+        };
+        let (entry, class, off) = (self.label(placed), clean(class), counted(u64::from(*off), "place"));
+        format!(
+            "In the orders found, {entry} is furthest from its place in the legal run: {off}, counted in the operations of \
+             {class}."
+        )
     }
 
     pub(super) fn label(&self, placed: &QuasiPlaced) -> String {

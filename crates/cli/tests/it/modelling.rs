@@ -20,8 +20,9 @@ fn a_counterexample_has_a_column_for_each_process() {
     let run = selvedge(&["model", REFUTED]).expect(1);
     let lines: Vec<&str> = run.stdout.lines().collect();
     assert!(lines[1].contains("refuted after 8 steps, 2 context switches"), "{}", run.stdout);
-    assert!(lines[3].contains("Thread(0)") && lines[3].contains("Thread(1)"), "{}", run.stdout);
-    let column = lines[3].find("Thread(1)").unwrap();
+    assert_eq!(lines[3].trim(), "reductions: antichain, threads, intervals");
+    assert!(lines[4].contains("Thread(0)") && lines[4].contains("Thread(1)"), "{}", run.stdout);
+    let column = lines[4].find("Thread(1)").unwrap();
     assert_eq!(lines.iter().find(|line| line.contains("push_inv.1")).unwrap().find("push_inv.1"), Some(column));
     assert!(run.stdout.contains("it would allow: returns 2"), "{}", run.stdout);
 }
@@ -38,6 +39,7 @@ fn the_document_has_what_every_document_has() {
     assert_eq!(assertion["run"]["steps"].as_array().unwrap().len(), 8);
     assert_eq!(assertion["run"]["context_switches"], 2);
     assert_eq!(assertion["search"]["exact"], true);
+    assert_eq!(assertion["search"]["reductions"], serde_json::json!(["antichain", "threads", "intervals"]));
     assert!(run.stderr.contains("refuted"), "the report goes to standard error: {}", run.stderr);
 }
 

@@ -30,6 +30,7 @@ fn factors_decide() {
     assert!(flat(&run.stdout).contains("A factor of 2 for deq would do"), "{}", run.stdout);
     let run = selvedge(&["check", &path, "--object", "queue", "--quasi", "deq=2,enq=0"]).expect(0);
     assert!(run.stdout.contains("quasi linearizable as a queue with deq=2,enq=0"), "{}", run.stdout);
+    assert!(flat(&run.stdout).contains(": 2 places, counted in the operations of deq."), "{}", run.stdout);
     selvedge(&["check", &path, "--object", "queue", "--quasi", "dequeue=2"]).expect(0);
     selvedge(&["check", &path, "--object", "queue", "--quasi", "*=2"]).expect(0);
     selvedge(&["check", &path, "--object", "queue", "--quasi", "*=0"]).expect(1);

@@ -14,7 +14,7 @@
 //!
 //! Fairness ([`crate::Fairness`]) is not kept by swapping independent steps, so a thread that is held back is run where a race asks for
 //! it, or classes would be lost. A loop that yields without end would have a class for each number of rounds; a run in which a thread
-//! is passed over `UNFAIR_MAX` times is given up, and then the search does not claim to be complete.
+//! is passed over too often is given up, and then the search does not claim to be complete.
 //!
 //! A machine that wants the order of returns and calls kept (SEMANTICS.md, *Exploration*) records them as accesses to
 //! [`crate::HISTORY`]. Cost of a run with n steps, m of them new: O(n·m) for the races, O(n) for each race found.
@@ -26,14 +26,12 @@ mod wakeup;
 use std::ops::ControlFlow;
 
 use crate::access::{Access, Thread};
+use crate::fair::Patience;
 use crate::point::{ChoicePoint, Coverage, Decision, End, Readiness, Run, Stop, Strategy};
 
 use event::{Accesses, Event, conflict, weak_initial};
 use race::{Past, Race};
 use wakeup::{Branch, Wakeup};
-
-/// How often others who have to let a thread go first may go before it.
-const UNFAIR_MAX: u32 = 100;
 
 /// A pick on the current path.
 #[derive(Clone, Copy, Debug)]
@@ -84,8 +82,7 @@ pub struct Dpor {
     diverged: bool,
     redundant: u64,
     unfair: u64,
-    /// How often, since each thread last went, another did that had to let it go first.
-    passed_over: Vec<u32>,
+    patience: Patience,
     races: Vec<Race>,
 }
 
@@ -148,20 +145,6 @@ impl Dpor {
         };
         self.nodes.push(Node { thread, sleep, rest, picks, touched: Accesses::None });
         Decision::Run(thread)
-    }
-
-    /// Whether the run may go on with that thread, which is counted.
-    fn is_fair(&mut self, thread: Thread, at: &ChoicePoint<'_>) -> bool {
-        let held = at.pending_of(thread).is_some_and(|pending| pending.readiness == Readiness::Held);
-        if !held && self.passed_over.is_empty() {
-            return true;
-        }
-        self.passed_over.resize(Thread::MAX, 0);
-        self.passed_over[thread.index()] = 0;
-        for pending in at.pending.iter().filter(|pending| held && pending.readiness == Readiness::Ready) {
-            self.passed_over[pending.thread.index()] += 1;
-        }
-        self.passed_over.iter().all(|&times| times <= UNFAIR_MAX)
     }
 
     /// Takes over the new part of the run, and plans what its races ask for.
@@ -308,7 +291,7 @@ impl Strategy for Dpor {
         if self.started && self.nodes.is_empty() {
             return ControlFlow::Break(if self.unfair > 0 { Coverage::Partial } else { Coverage::Exhaustive });
         }
-        self.passed_over.clear();
+        self.patience.start();
         self.started = true;
         ControlFlow::Continue(())
     }
@@ -318,7 +301,7 @@ impl Strategy for Dpor {
         self.picked = 0;
         let decision = if at.trace.len() < self.nodes.len() { self.again(at) } else { self.enter(at) };
         match decision {
-            Decision::Run(thread) if !self.is_fair(thread, at) => Decision::Stop(Stop::Unfair),
+            Decision::Run(thread) if !self.patience.allows(thread, at) => Decision::Stop(Stop::Unfair),
             decision => decision,
         }
     }

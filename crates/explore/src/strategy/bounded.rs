@@ -1,7 +1,9 @@
 //! Depth-first search with a bound on preemptions, which grows from 0 (Musuvathi and Qadeer, *Iterative context
 //! bounding*, PLDI 2007). Most bugs need two preemptions or fewer.
 //!
-//! A switch away from a thread that could go on is a preemption; one at a block, an end or a yield is free. Each bound
+//! A switch away from a thread that could go on is a preemption; one at a block, an end or a yield is free. To go on after yields at which others
+//! should have gone first counts as one preemption, however often it is done in a row: a thread that looks some times, gives way in
+//! between and then sleeps is so seen to sleep too early. Each bound
 //! starts from the beginning and so repeats the schedules of the smaller ones: that costs a fraction of the last bound and no
 //! memory, where a queue of the schedules left for the next bound would grow with the number of runs.
 
@@ -10,8 +12,11 @@ use std::ops::ControlFlow;
 use crate::access::Thread;
 use crate::part::Part;
 use crate::point::{ChoicePoint, Coverage, Decision, Run, Stop, Strategy};
-use crate::strategy::dfs::{Search, available};
+use crate::strategy::dfs::{Search, available, preferred};
 use crate::strategy::operations::Operations;
+
+/// How many steps in a row a thread may make that has to let others go first.
+const STRETCH_MAX: u32 = 16;
 
 /// Every schedule with at most a number of preemptions.
 #[derive(Clone, Debug)]
@@ -20,7 +25,9 @@ pub struct Bounded {
     bound: u32,
     bound_max: u32,
     preemptions: u32,
-    /// Whether the bound kept anything out.
+    /// How many steps in a row the thread that goes has made although it has to let others go first.
+    stretch: u32,
+    /// Whether the bound, or fairness, kept anything out.
     cut: bool,
     runs: Vec<u64>,
     /// What is left out when only operations matter.
@@ -39,7 +46,7 @@ impl Bounded {
     pub fn between(first: u32, bound_max: u32) -> Self {
         let search = Search::default();
         let (runs, operations, redundant) = (vec![0], None, 0);
-        Bounded { search, bound: first, bound_max, preemptions: 0, cut: false, runs, operations, redundant }
+        Bounded { search, bound: first, bound_max, preemptions: 0, stretch: 0, cut: false, runs, operations, redundant }
     }
 
     /// The same search, for somebody to whom only operations matter: their results, and which returned before which was called.
@@ -49,10 +56,22 @@ impl Bounded {
     }
 
     /// A part of the search with that one bound; `None` when the part is not one of a depth-first search. What it answers at its end is
-    /// about the part: `Exhaustive` when the bound kept nothing out of it.
+    /// about the part: `Exhaustive` when nothing was kept out of it.
     pub fn of_part(bound: u32, part: &Part) -> Option<Self> {
         let (ranks, fixed) = part.tree()?;
         Some(Bounded { search: Search::of_part(ranks, fixed), ..Self::between(bound, bound) })
+    }
+
+    /// The thread that went last, if it has to let others go first and may go on nevertheless. What threads that are held back would do
+    /// otherwise is left out, as what takes too many preemptions is.
+    fn presses(&mut self, at: &ChoicePoint<'_>) -> u64 {
+        if at.held == 0 || at.ready == 0 {
+            return 0;
+        }
+        self.cut = true;
+        let allowed = if self.stretch == 0 { self.preemptions < self.bound } else { self.stretch < STRETCH_MAX };
+        let last = at.current().filter(|_| allowed && self.operations.is_none());
+        last.map_or(0, |last| bit(last) & at.held)
     }
 
     /// The bound that is being searched.
@@ -68,7 +87,7 @@ impl Bounded {
 
 impl Strategy for Bounded {
     fn start(&mut self) -> ControlFlow<Coverage> {
-        self.preemptions = 0;
+        (self.preemptions, self.stretch) = (0, 0);
         if let Some(operations) = &mut self.operations {
             operations.start();
         }
@@ -92,6 +111,8 @@ impl Strategy for Bounded {
 
     fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision {
         let (mut set, mut first) = available(at);
+        let pressing = self.presses(at);
+        set |= pressing;
         let preempts = at.preempts();
         if let Some(operations) = &mut self.operations {
             set = operations.filter(at, set, preempts.then_some(first));
@@ -110,6 +131,12 @@ impl Strategy for Bounded {
         let Some(thread) = self.search.thread(set, first) else {
             return Decision::Stop(Stop::Diverged(at.trace.len()));
         };
+        if bit(thread) == pressing {
+            self.preemptions += u32::from(self.stretch == 0);
+            self.stretch += 1;
+        } else {
+            self.stretch = 0;
+        }
         if preempts && thread != first {
             self.preemptions += 1;
             if let Some(operations) = &mut self.operations {
@@ -117,6 +144,26 @@ impl Strategy for Bounded {
             }
         }
         Decision::Run(thread)
+    }
+
+    fn looks_ahead(&self) -> bool {
+        self.operations.is_some()
+    }
+
+    fn choose_among(&mut self, ready: u64, last: Option<Thread>) -> Option<Thread> {
+        if self.operations.is_some() {
+            return None;
+        }
+        let preempts = last.is_some_and(|thread| ready >> thread.index() & 1 == 1);
+        let first = preferred(ready, last);
+        let full = preempts && self.preemptions >= self.bound && ready != bit(first);
+        self.cut |= full;
+        // One that diverged says so when it is asked again.
+        let thread = self.search.thread(if full { bit(first) } else { ready }, first)?;
+        self.preemptions += u32::from(preempts && thread != first);
+        // Nobody is held, so nobody presses on.
+        self.stretch = 0;
+        Some(thread)
     }
 
     fn pick(&mut self, options: u32) -> u32 {

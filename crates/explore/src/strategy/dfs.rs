@@ -1,4 +1,4 @@
-//! Plain depth-first search: every schedule there is. The oracle for the reduction on small programs, and the one loop
+//! Plain depth-first search: every schedule there is, the unfair ones up to a limit, beyond which it does not claim to be complete. The oracle for the reduction on small programs, and the one loop
 //! under the preemption bound.
 //!
 //! Invariant: between two runs the frames spell the schedule of the next run up to its last decision that is new;
@@ -8,6 +8,7 @@
 use std::ops::ControlFlow;
 
 use crate::access::Thread;
+use crate::fair::Patience;
 use crate::part::Part;
 use crate::point::{ChoicePoint, Coverage, Decision, End, Run, Stop, Strategy};
 
@@ -16,6 +17,15 @@ use crate::point::{ChoicePoint, Coverage, Decision, End, Run, Stop, Strategy};
 struct Frame {
     options: Options,
     taken: u32,
+    /// The thread that this is, if it is one.
+    thread: Option<Thread>,
+}
+
+impl Frame {
+    fn new(options: Options, taken: u32) -> Self {
+        let thread = options.thread(taken);
+        Frame { options, taken, thread }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,6 +98,7 @@ impl Search {
         {
             if frame.taken + 1 < frame.options.len() {
                 frame.taken += 1;
+                frame.thread = frame.options.thread(frame.taken);
                 return true;
             }
             self.frames.pop();
@@ -108,7 +119,7 @@ impl Search {
         let last = ranks.len() - 1;
         let mut parts = vec![Part::Tree { ranks: ranks.clone(), fixed: last.max(at.fixed) as u32 }];
         for depth in (at.fixed..last).rev() {
-            let Frame { options, taken } = &at.frames[depth];
+            let Frame { options, taken, .. } = &at.frames[depth];
             if taken + 1 < options.len() {
                 let mut ranks = ranks[..=depth].to_vec();
                 ranks[depth] += 1;
@@ -130,9 +141,16 @@ impl Search {
     }
 
     /// The thread to run among `set`, `first` before the others.
+    #[inline]
     pub(crate) fn thread(&mut self, set: u64, first: Thread) -> Option<Thread> {
-        let taken = self.decide(Options::Threads { set, first })?;
-        self.frames[self.depth - 1].options.thread(taken)
+        if let Some(frame) = self.frames.get(self.depth)
+            && frame.options == (Options::Threads { set, first })
+        {
+            self.depth += 1;
+            return frame.thread;
+        }
+        self.decide(Options::Threads { set, first })?;
+        self.frames[self.depth - 1].thread
     }
 
     /// A result among so many.
@@ -147,7 +165,7 @@ impl Search {
                 self.diverged = true;
                 return None;
             }
-            self.frames.push(Frame { options, taken });
+            self.frames.push(Frame::new(options, taken));
         } else if self.frames[self.depth].options != options {
             self.diverged = true;
             return None;
@@ -172,15 +190,16 @@ impl Search {
 #[inline]
 pub(crate) fn available(at: &ChoicePoint<'_>) -> (u64, Thread) {
     let set = at.available();
-    let last = at.current().filter(|thread| set >> thread.index() & 1 == 1);
     assert!(set != 0, "a choice point has an enabled thread");
-    (set, last.unwrap_or(Thread(set.trailing_zeros() as u8)))
+    (set, preferred(set, at.current()))
 }
 
 /// Every schedule, one after the other.
 #[derive(Clone, Debug, Default)]
 pub struct Dfs {
     search: Search,
+    patience: Patience,
+    unfair: u64,
 }
 
 impl Dfs {
@@ -192,24 +211,49 @@ impl Dfs {
     /// A search of one part; `None` when the part is not one of a depth-first search.
     pub fn of_part(part: &Part) -> Option<Self> {
         let (ranks, fixed) = part.tree()?;
-        Some(Dfs { search: Search::of_part(ranks, fixed) })
+        Some(Dfs { search: Search::of_part(ranks, fixed), ..Dfs::default() })
     }
+}
+
+/// The one to prefer among those who are ready: who ran last, else the first.
+#[inline(always)]
+pub(crate) fn preferred(ready: u64, last: Option<Thread>) -> Thread {
+    let last = last.filter(|thread| ready >> thread.index() & 1 == 1);
+    last.unwrap_or(Thread(ready.trailing_zeros() as u8))
 }
 
 impl Strategy for Dfs {
     fn start(&mut self) -> ControlFlow<Coverage> {
         if self.search.advance() {
+            self.patience.start();
             return ControlFlow::Continue(());
         }
-        ControlFlow::Break(if self.search.diverged() { Coverage::Partial } else { Coverage::Exhaustive })
+        let partial = self.search.diverged() || self.unfair > 0;
+        ControlFlow::Break(if partial { Coverage::Partial } else { Coverage::Exhaustive })
     }
 
     fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision {
+        // Those who have to let others go first may go too, only not for ever.
         let (set, first) = available(at);
-        match self.search.thread(set, first) {
-            Some(thread) => Decision::Run(thread),
+        match self.search.thread(set | at.held, first) {
+            Some(thread) if self.patience.allows(thread, at) => Decision::Run(thread),
+            Some(_) => Decision::Stop(Stop::Unfair),
             None => Decision::Stop(Stop::Diverged(at.trace.len())),
         }
+    }
+
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+
+    fn choose_among(&mut self, ready: u64, last: Option<Thread>) -> Option<Thread> {
+        if !self.patience.is_fresh() {
+            return None;
+        }
+        // One that diverged says so when it is asked again.
+        let thread = self.search.thread(ready, preferred(ready, last))?;
+        self.patience.went(thread);
+        Some(thread)
     }
 
     fn pick(&mut self, options: u32) -> u32 {
@@ -217,10 +261,19 @@ impl Strategy for Dfs {
     }
 
     fn finish(&mut self, run: &Run<'_>) {
+        self.unfair += u64::from(run.end == End::Stopped(Stop::Unfair));
         self.search.ended(run.end);
     }
 
     fn rest(&self) -> Option<Vec<Part>> {
         Some(self.search.rest())
+    }
+
+    fn cut(&self) -> bool {
+        self.unfair > 0
+    }
+
+    fn unfair(&self) -> u64 {
+        self.unfair
     }
 }

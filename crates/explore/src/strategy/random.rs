@@ -8,6 +8,9 @@ use crate::point::{ChoicePoint, Coverage, Decision, Run, Strategy};
 use crate::rng::Rng;
 use crate::strategy::dfs::available;
 
+/// In one of so many runs threads that are held back may go on, as if nobody had given up a turn.
+const PRESSED_IN: u64 = 4;
+
 /// Schedules drawn at random.
 #[derive(Clone, Debug)]
 pub struct Random {
@@ -18,6 +21,7 @@ pub struct Random {
     /// Whether a run was prepared and has not ended.
     under_way: bool,
     rng: Rng,
+    presses: bool,
 }
 
 impl Random {
@@ -30,7 +34,26 @@ impl Random {
             done: 0,
             under_way: false,
             rng: Rng::for_run(seed, first),
+            presses: false,
         }
+    }
+}
+
+impl Random {
+    /// One of several threads; `None` when there is no choice.
+    #[inline(always)]
+    fn draw(&mut self, mut set: u64) -> Option<Thread> {
+        if set & set.wrapping_sub(1) == 0 {
+            return None;
+        }
+        let count = u64::from(set.count_ones());
+        // Without branches on what was drawn, which no processor can guess.
+        let rank = self.rng.below(count);
+        for dropped in 1..count {
+            let lowest = set & set.wrapping_neg();
+            set ^= if dropped <= rank { lowest } else { 0 };
+        }
+        Some(Thread(set.trailing_zeros() as u8))
     }
 }
 
@@ -40,6 +63,7 @@ impl Strategy for Random {
             return ControlFlow::Break(Coverage::Sampled(self.done));
         }
         self.rng = Rng::for_run(self.seed, self.next);
+        self.presses = self.next % PRESSED_IN == PRESSED_IN - 1;
         self.next += 1;
         self.under_way = true;
         ControlFlow::Continue(())
@@ -47,17 +71,18 @@ impl Strategy for Random {
 
     fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision {
         let (mut set, first) = available(at);
-        if set.is_power_of_two() {
-            return Decision::Run(first);
+        if self.presses {
+            set |= at.held;
         }
-        let count = u64::from(set.count_ones());
-        // Without branches on what was drawn, which no processor can guess.
-        let rank = self.rng.below(count);
-        for dropped in 1..count {
-            let lowest = set & set.wrapping_neg();
-            set ^= if dropped <= rank { lowest } else { 0 };
-        }
-        Decision::Run(Thread(set.trailing_zeros() as u8))
+        Decision::Run(self.draw(set).unwrap_or(first))
+    }
+
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+
+    fn choose_among(&mut self, ready: u64, _: Option<Thread>) -> Option<Thread> {
+        self.draw(ready).or(Some(Thread(ready.trailing_zeros() as u8)))
     }
 
     fn pick(&mut self, options: u32) -> u32 {

@@ -1,6 +1,10 @@
 //! The other strategies: what they find, and that everything they find comes again.
 
-use selvedge_explore::{Bounded, Coverage, Dfs, Dpor, End, Pct, Random, Replay, Serial, Stop, Strategy};
+use std::ops::ControlFlow;
+
+use selvedge_explore::{
+    Bounded, Choice, ChoicePoint, Coverage, Decision, Dfs, Dpor, End, Pct, Random, Replay, Run, Serial, Stop, Strategy,
+};
 
 use crate::brute::see;
 use crate::machine::{Addr, Op, Outcome, Program, Val, explore};
@@ -159,4 +163,65 @@ fn a_serial_run_ends_with_the_operation_that_waits() {
         assert_eq!(trace.len(), 4, "one operation, and the call of another");
     });
     assert_eq!((coverage, runs), (Some(Coverage::Exhaustive), 6));
+}
+
+/// A strategy that is asked in the short way wherever that is possible; and how often it answered.
+struct Shortly<S> {
+    strategy: S,
+    answers: u64,
+}
+
+impl<S: Strategy> Strategy for Shortly<S> {
+    fn start(&mut self) -> ControlFlow<Coverage> {
+        self.strategy.start()
+    }
+
+    fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision {
+        if at.held == 0
+            && let Some(thread) = self.strategy.choose_among(at.ready, at.current())
+        {
+            self.answers += 1;
+            return Decision::Run(thread);
+        }
+        self.strategy.choose(at)
+    }
+
+    fn pick(&mut self, options: u32) -> u32 {
+        self.strategy.pick(options)
+    }
+
+    fn finish(&mut self, run: &Run<'_>) {
+        self.strategy.finish(run);
+    }
+}
+
+fn schedules(program: &Program, strategy: &mut dyn Strategy) -> (Vec<Vec<Choice>>, Option<Coverage>) {
+    let mut all = Vec::new();
+    let (coverage, _) = explore(program, strategy, 5000, |_, trace, _| all.push(trace.schedule()));
+    (all, coverage)
+}
+
+/// Asked in the short way, a strategy makes the same runs in the same order. `answers` says whether it knows the short way.
+fn asked_shortly<S: Strategy>(program: &Program, make: impl Fn() -> S, answers: bool) {
+    let mut shortly = Shortly { strategy: make(), answers: 0 };
+    let (runs, coverage) = schedules(program, &mut shortly);
+    assert!(runs.len() > 1);
+    assert_eq!((runs, coverage), schedules(program, &mut make()));
+    assert_eq!(shortly.answers > 0, answers);
+}
+
+#[test]
+fn a_short_question_gets_the_same_answer() {
+    let yields = vec![Op::Yield, Op::Store(Addr::Var(0), Val::C(3)), Op::Load(0, Addr::Var(0))];
+    let mut threads = lost_update().threads;
+    threads.push(yields);
+    for program in [lost_update(), Program::new(threads, 1)] {
+        asked_shortly(&program, Dfs::new, true);
+        asked_shortly(&program, || Bounded::new(1), true);
+        asked_shortly(&program, || Bounded::new(3), true);
+        asked_shortly(&program, || Random::new(7, 0, 300), true);
+        asked_shortly(&program, || Bounded::new(2).of_operations(), false);
+        asked_shortly(&program, Dpor::new, false);
+        asked_shortly(&program, || Pct::new(1, 0, 100, 2, 4), false);
+    }
 }

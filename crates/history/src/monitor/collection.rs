@@ -10,7 +10,7 @@
 //! | empty | at every moment of an empty answer some value was certainly inside | the same |
 //!
 //! Invariant: an alarm is a violation of linearizability, whatever happens later. For queues the rules are exact: no alarm in a finished run
-//! means linearizable. A value that is inserted while it is inside already is only counted from then until all its copies are gone
+//! means linearizable, unless nobody knows what some removal took ([`Collection::untold`]). A value that is inserted while it is inside already is only counted from then until all its copies are gone
 //! ([`Collection::repeated`]). Memory: one entry for each value inside and each open operation; what waits for open removals is bounded by
 //! [`WAITING_MAX`], beyond which answers go unchecked and are counted. O(1) or O(log n) an event.
 
@@ -442,6 +442,11 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
     /// How many answers and values could not be checked in full.
     pub fn unchecked(&self) -> u64 {
         self.unchecked
+    }
+
+    /// How many removals have an outcome that nobody knows.
+    pub fn untold(&self) -> u64 {
+        self.ghosts
     }
 
     /// How many insertions were of a value that was inside already.

@@ -37,6 +37,7 @@
 mod alarm;
 pub mod collection;
 pub mod counters;
+mod doubt;
 pub mod frontier;
 mod merge;
 mod part;
@@ -45,5 +46,6 @@ pub mod register;
 mod stream;
 
 pub use alarm::{Alarm, Did, Rule, Shown, Span};
+pub use doubt::Doubt;
 pub use merge::Merge;
 pub use stream::{Called, Counts, Monitor, Refused, Settings, ShownOperation, Violation};

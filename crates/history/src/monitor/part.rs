@@ -272,6 +272,11 @@ impl Part {
             }
     }
 
+    /// How many removals have an outcome that nobody knows. A part with one is never made anew.
+    pub fn untold(&self) -> u64 {
+        if let Rules::Collection(collection) = &self.rules { collection.untold() } else { 0 }
+    }
+
     /// How many insertions were of a value that was inside.
     pub fn repeated(&self) -> u64 {
         let now = if let Rules::Collection(collection) = &self.rules { collection.repeated() } else { 0 };

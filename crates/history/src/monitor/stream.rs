@@ -163,6 +163,8 @@ pub struct Counts {
     pub violations: u64,
     /// Operations that could not be checked in full.
     pub unchecked: u64,
+    /// Removals from a collection whose outcome nobody knows: each may have taken a value.
+    pub untold: u64,
     /// Insertions of a value that was inside already.
     pub repeated: u64,
     /// Events that did not fit.
@@ -197,6 +199,8 @@ type PartName = Option<Box<(String, Value)>>;
 pub struct Monitor {
     kind: Kind,
     settings: Settings,
+    /// What the settings said at first; starting over is like being attached.
+    attached: bool,
     methods: Vec<(String, &'static str)>,
     numbers: HashMap<Value, u32, RandomState>,
     threads: HashMap<u32, Thread, RandomState>,
@@ -224,6 +228,7 @@ impl Monitor {
             only: Part::new(kind, &settings)?,
             parts: HashMap::default(),
             sweep_at: PARTS_SWEPT,
+            attached: settings.attach,
             settings,
             alarms: Vec::new(),
             found: Vec::new(),
@@ -231,6 +236,16 @@ impl Monitor {
             unchecked_before: 0,
             repeated_before: 0,
         })
+    }
+
+    /// The k of operation counting, where that takes the place of the exact rules.
+    pub(super) fn counting(&self) -> Option<usize> {
+        self.settings.k
+    }
+
+    /// Whether the object was in use before.
+    pub(super) fn is_attached(&self) -> bool {
+        self.attached
     }
 
     /// What is watched.
@@ -378,6 +393,7 @@ impl Monitor {
         let parts = || self.parts.values().chain([&self.only]);
         Counts {
             unchecked: self.unchecked_before + parts().map(Part::unchecked).sum::<u64>(),
+            untold: parts().map(Part::untold).sum(),
             repeated: self.repeated_before + parts().map(Part::repeated).sum::<u64>(),
             open: self.threads.values().filter(|thread| thread.open.is_some()).count() as u64,
             present: parts().map(Part::present).sum::<usize>() as u64,

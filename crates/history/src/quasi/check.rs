@@ -32,6 +32,19 @@ pub struct Answer {
     pub parts_passed: usize,
     /// How many configurations the search visited in all.
     pub states: u64,
+    /// What stands furthest from its place in the orders of a pass.
+    pub furthest: Option<Furthest>,
+}
+
+/// The operation of a linearization that stands furthest from its place in the legal run, counted in its class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Furthest {
+    /// The operation.
+    pub placed: QuasiPlaced,
+    /// Its class, as written.
+    pub class: String,
+    /// How many places.
+    pub off: u32,
 }
 
 /// Why a log cannot be decided.
@@ -82,8 +95,14 @@ fn decide(
     let rules = Rules { factors: resolved.factors.clone(), ..rules.clone() };
     let parts = Parts::split(log, |call| call.key.clone());
     budget.note_start(parts.len());
-    let mut answer =
-        Answer { kind, verdict: Verdict::Pass(Vec::new()), parts: parts.len(), parts_passed: 0, states: 0 };
+    let mut answer = Answer {
+        kind,
+        verdict: Verdict::Pass(Vec::new()),
+        parts: parts.len(),
+        parts_passed: 0,
+        states: 0,
+        furthest: None,
+    };
     let mut all = Vec::new();
     for part in 0..parts.len() {
         let view = parts.view(log, part);
@@ -92,7 +111,10 @@ fn decide(
             Verdict::Pass(orders) => {
                 answer.parts_passed += 1;
                 budget.note_part();
-                all.extend(orders);
+                for (orders, furthest) in orders {
+                    all.push(orders);
+                    answer.furthest = answer.furthest.take().into_iter().chain(furthest).max_by_key(|one| one.off);
+                }
             }
             Verdict::Fail(violation) => {
                 answer.verdict = Verdict::Fail((view.name(), violation));
@@ -133,7 +155,7 @@ pub fn least_factor(
     }
 }
 
-type PartVerdict = Verdict<Vec<QuasiOrders>, QuasiViolation>;
+type PartVerdict = Verdict<Vec<(QuasiOrders, Option<Furthest>)>, QuasiViolation>;
 
 /// One part to decide.
 struct Task<'a> {
@@ -179,7 +201,18 @@ impl Task<'_> {
         let told = Telling { task: self, object, stuck: history.end() == End::Stuck };
         let decided = if self.explained { question.decide(states) } else { question.decide_briefly(states) };
         Ok(match decided {
-            Verdict::Pass(all) => Verdict::Pass(all.into_iter().map(|orders| told.orders(orders)).collect()),
+            Verdict::Pass(all) => {
+                let telling = |orders: Orders<O::Input, Value>| {
+                    let furthest = orders.furthest(|_| true).filter(|&(_, off)| off > 0);
+                    let class = furthest.map(|(i, _)| self.resolved.names[orders.classes[i] as usize].clone());
+                    let orders = told.orders(orders);
+                    let placed = |i: usize| orders.linearization[i].clone();
+                    let furthest =
+                        furthest.zip(class).map(|((i, off), class)| Furthest { placed: placed(i), class, off });
+                    (orders, furthest)
+                };
+                Verdict::Pass(all.into_iter().map(telling).collect())
+            }
             Verdict::Fail(reason) => Verdict::Fail(told.reason(reason)),
             Verdict::Unknown(limit) => Verdict::Unknown(limit),
         })

@@ -282,10 +282,7 @@ struct Prefix<S: Sequential> {
 /// The operation of the class that stands furthest from its place.
 fn furthest_off<I, O>(orders: &Orders<I, O>, class: u16, factor: u32) -> Excess {
     let places = orders.places();
-    let members = (0..places.len()).filter(|&i| orders.classes[i] == class);
-    // Of those that are equally far off, one that was made.
-    let made = |i: usize| matches!(orders.linearization[i], Placed::Operation(_));
-    let worst = members.max_by_key(|&i| (places[i].0.abs_diff(places[i].1), made(i))).unwrap_or(0);
+    let worst = orders.furthest(|other| other == class).map_or(0, |(worst, _)| worst);
     let operation = match orders.linearization[worst] {
         Placed::Operation(op) => Some(op),
         Placed::Later(..) => None,

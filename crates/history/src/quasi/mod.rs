@@ -18,7 +18,7 @@ pub mod sequential;
 mod window;
 mod witness;
 
-pub use check::{Answer, CheckError, check, least_factor};
+pub use check::{Answer, CheckError, Furthest, check, least_factor};
 pub use decide::{Decided, Excess, Question, Reason};
 pub use relaxation::{FACTOR_MAX, Named, Relaxation, RelaxationError, Resolved, SUPPORTED};
 pub use sequential::Sequential;

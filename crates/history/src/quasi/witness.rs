@@ -30,6 +30,14 @@ pub struct Orders<I, O> {
 }
 
 impl<I, O> Orders<I, O> {
+    /// Which entry of the linearization stands furthest from its place in the legal run, counted in its class, and how far;
+    /// of several one of the history. Only those for which `counts` says so.
+    pub fn furthest(&self, counts: impl Fn(u16) -> bool) -> Option<(usize, u32)> {
+        let off = self.places().into_iter().map(|(place, legal)| place.abs_diff(legal)).enumerate();
+        let off = off.filter(|&(i, _)| counts(self.classes[i]));
+        off.max_by_key(|&(i, off)| (off, matches!(self.linearization[i], Placed::Operation(_))))
+    }
+
     /// By place of the linearization: the place in its class there, and in the legal run.
     pub fn places(&self) -> Vec<(u32, u32)> {
         let classes = self.classes.iter().map(|&class| class as usize + 1).max().unwrap_or(0);

@@ -125,8 +125,9 @@ pub(crate) struct Calls<'a> {
 
 impl<'a> Calls<'a> {
     pub fn new(system: System, object: &'a Object) -> Self {
-        let names: Vec<NameId> = object.methods.iter().flat_map(|method| [method.call, method.answer]).collect();
-        let alike = system.alike(object.threads, &names);
+        let calls = object.methods.iter().map(|method| method.call).collect();
+        let returns = object.methods.iter().map(|method| method.answer).collect();
+        let alike = system.alike(object.threads, [calls, returns]);
         Calls { system, object, misuse: OnceLock::new(), alike }
     }
 
@@ -251,5 +252,9 @@ impl Implementation for Calls<'_> {
 
     fn thread_key(&self, state: &State, thread: u32) -> u64 {
         self.alike.as_ref().map_or(0, |alike| alike.key(&self.system.program, &state.0, thread as usize))
+    }
+
+    fn apart(&self, state: &State, actor: u32) -> bool {
+        self.alike.as_ref().is_some_and(|alike| alike.apart(&self.system.program, &state.0, actor))
     }
 }

@@ -22,18 +22,34 @@ pub(crate) struct Alike {
     roles: Vec<Roles>,
     /// Arrays with a row for each thread: where they begin, and how long a row is.
     rows: Vec<(usize, usize)>,
-    /// For each node: whether its steps are silent and touch nothing but the thread's own rows.
-    private: Vec<Option<bool>>,
+    /// For each node and each way: whether all its steps are such, and touch nothing but the thread's own rows.
+    own: [Vec<Option<bool>>; 3],
+    /// The names of calls, and those of returns.
+    names: [Vec<NameId>; 2],
+}
+
+/// What a step may be that is a thread's own business; a place in `Alike::own`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Way {
+    Silent,
+    Call,
+    Return,
 }
 
 type Roles = Box<[bool]>;
 
 /// Looks for it: the process, its arguments, how many threads there should be, and the names of calls and returns.
-pub(crate) fn alike(program: &Program, body: &Closure, args: &[i32], threads: u32, names: &[NameId]) -> Option<Alike> {
+pub(crate) fn alike(
+    program: &Program,
+    body: &Closure,
+    args: &[i32],
+    threads: u32,
+    names: [Vec<NameId>; 2],
+) -> Option<Alike> {
     let (node, roles) = threads_of(program, body, args, threads as usize)?;
     let mut look = Look {
         program,
-        names,
+        names: &names,
         threads: threads as usize,
         roles: HashMap::new(),
         todo: Vec::new(),
@@ -59,9 +75,13 @@ pub(crate) fn alike(program: &Program, body: &Closure, args: &[i32], threads: u3
     let mut nodes: Vec<NodeId> = found.keys().copied().collect();
     nodes.sort_unstable_by_key(|node| node.0);
     found.into_iter().for_each(|(node, found)| roles[node.0 as usize] = found);
-    let mut alike = Alike { threads: threads as usize, roles, rows, private: vec![None; program.nodes.len()] };
+    let unknown = || vec![None; program.nodes.len()];
+    let own = [unknown(), unknown(), unknown()];
+    let mut alike = Alike { threads: threads as usize, roles, rows, own, names };
     for node in nodes.into_iter().filter(|_| !atomic) {
-        alike.note_private(program, node, 0);
+        for way in [Way::Silent, Way::Call, Way::Return] {
+            alike.note_own(program, node, way, 0);
+        }
     }
     Some(alike)
 }
@@ -99,7 +119,7 @@ fn threads_of(program: &Program, body: &Closure, args: &[i32], threads: usize) -
 /// A look at everything that a thread can come to.
 struct Look<'a> {
     program: &'a Program,
-    names: &'a [NameId],
+    names: &'a [Vec<NameId>; 2],
     threads: usize,
     roles: HashMap<NodeId, Roles>,
     todo: Vec<NodeId>,
@@ -213,7 +233,7 @@ impl Look<'_> {
     /// A call or a return names its thread first; other events are not seen, whatever they name.
     fn seen(&mut self, seen: &Seen) -> Option<()> {
         let Seen::Event(name, args) = seen else { return Some(()) };
-        let is_call = self.names.contains(name);
+        let is_call = self.names.iter().flatten().any(|known| known == name);
         for (at, &(arg, _)) in args.iter().enumerate() {
             let thread = self.argument(arg)?;
             if is_call && thread != (at == 0) {

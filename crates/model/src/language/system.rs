@@ -42,7 +42,7 @@ impl System {
     }
 
     /// Whether it is so many threads that run the same code; the names are those of calls and returns.
-    pub(super) fn alike(&self, threads: u32, names: &[NameId]) -> Option<Alike> {
+    pub(super) fn alike(&self, threads: u32, names: [Vec<NameId>; 2]) -> Option<Alike> {
         symmetry::alike(&self.program, &self.program.defs[self.def as usize].body, &self.args, threads, names)
     }
 

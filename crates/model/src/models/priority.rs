@@ -246,4 +246,9 @@ impl Implementation for PrioritySegments {
         let is = state.threads[thread as usize];
         u64::from(is.value) << 8 | u64::from(is.place as u8) << 1 | u64::from(is.linked)
     }
+
+    fn apart(&self, state: &State, actor: u32) -> bool {
+        use Place::{Idle, Inserted, Refused, Removed};
+        matches!(state.threads[actor as usize].place, Idle | Inserted | Refused | Removed)
+    }
 }

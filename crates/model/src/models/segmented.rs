@@ -342,4 +342,9 @@ impl Implementation for SegmentedQueue {
         let is = self.thread(state, thread as usize);
         (u64::from(is.place) << 16) | (u64::from(is.segment) << 8) | u64::from(is.slot)
     }
+
+    fn apart(&self, state: &State, actor: u32) -> bool {
+        use place::{IDLE, RETURN_FULL, RETURN_OK, RETURN_VALUE};
+        matches!(self.thread(state, actor as usize).place, IDLE | RETURN_OK | RETURN_FULL | RETURN_VALUE)
+    }
 }

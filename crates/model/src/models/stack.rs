@@ -152,6 +152,10 @@ impl Implementation for TreiberStack {
         u64::from(state.threads[thread as usize][0])
     }
 
+    fn apart(&self, state: &State, actor: u32) -> bool {
+        matches!(state.threads[actor as usize][0], IDLE | PUSHED | NOT_PUSHED | POPPED)
+    }
+
     fn takes_offers(&self) -> bool {
         true
     }

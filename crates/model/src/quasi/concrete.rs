@@ -51,7 +51,7 @@ impl<I: Implementation, T: SequentialObject> Pairs<'_, I, T> {
         }
         let mut begin = None;
         for state in initial {
-            self.canonical(&state, &mut scratch.canonical);
+            self.canonical(&state, None, &mut scratch.canonical);
             if scratch.canonical.bytes == path.root.0 {
                 begin = Some(state);
                 break;
@@ -90,7 +90,8 @@ impl<I: Implementation, T: SequentialObject> Pairs<'_, I, T> {
         names: &Names,
     ) -> Option<(Action, I::State, Names)> {
         let system = self.implementation;
-        let unpacked = self.raw_steps(scratch, &at.0, at.1).ok()?;
+        let (packed, called) = self.split(&at.0);
+        let unpacked = self.raw_steps(scratch, packed, at.1).ok()?;
         let mut names = names.clone();
         let mut here = run.clone();
         if system.takes_offers() {
@@ -103,7 +104,7 @@ impl<I: Implementation, T: SequentialObject> Pairs<'_, I, T> {
         system.successors(&here, &mut taken).ok()?;
         for (action, target) in raw.iter().filter(|(action, _)| *action == step.action) {
             let mut canonical = std::mem::take(&mut scratch.canonical);
-            self.canonical(target, &mut canonical);
+            self.canonical(target, self.called_after(&unpacked, called, *action), &mut canonical);
             scratch.canonical = canonical;
             if scratch.canonical.bytes != step.state {
                 continue;

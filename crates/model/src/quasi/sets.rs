@@ -84,6 +84,11 @@ impl<'a, T: SequentialObject> Sets<'a, T> {
         self.tables.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether states are compared by how long obligations may stay open.
+    pub(crate) fn compares_patience(&self) -> bool {
+        self.patience
+    }
+
     pub(crate) fn initial(&self, threads: u32) -> u32 {
         self.number(vec![self.rules.initial(threads)])
     }

@@ -3,9 +3,14 @@
 //! Invariant: with renaming on, the data values of a pair are 1, 2, 3, ... in the order in which the implementation state shows them,
 //! then those that only the set has; with thread symmetry on, threads stand in an order of what they are doing. Both are
 //! applied to the two halves alike, so a pair stands for all its renamings.
+//!
+//! Operations are made as short as they can be (`Reductions::intervals`). A run in which a call comes later, just before its operation's
+//! first step, or a return earlier, just after the last, is a run too when nobody else looks at calls and returns; its history orders more
+//! operations and has no other results. An order that explains it explains the first one, so only such runs are followed.
+//! A call without a first step can be left out, a missing return can be added. The state then notes who has just called: this actor goes next.
 
 use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
@@ -28,6 +33,9 @@ pub(crate) struct Pairs<'a, I: Implementation, T: SequentialObject> {
     exchanges: bool,
     /// Bytes in what workers keep for themselves.
     noted: AtomicU64,
+    /// Whether somebody ever went alone, and whether an operation was ever made shorter.
+    went_alone: AtomicBool,
+    shortened: AtomicBool,
 }
 
 /// The last step is one that the specification does not allow.
@@ -44,7 +52,17 @@ pub(crate) struct Scratch<S> {
     /// By set and number of values, when everything keeps its name.
     kept: Map<(u32, u32), u32>,
     values: Vec<Value>,
-    pub(crate) canonical: Canonical<S>,
+    pub(crate) canonical: Canonical,
+}
+
+/// A pair that is left, in its own names.
+pub(crate) struct Here<'b, S> {
+    bytes: &'b [u8],
+    /// Nothing before the first step.
+    state: Option<&'b S>,
+    /// Who has just called.
+    called: Option<u32>,
+    set: u32,
 }
 
 /// A set in other names, as it was computed once.
@@ -56,8 +74,8 @@ struct Renamed {
 }
 
 /// A pair in the names of its representative, and how those came about.
-pub(crate) struct Canonical<S> {
-    pub(crate) state: Option<S>,
+#[derive(Default)]
+pub(crate) struct Canonical {
     pub(crate) bytes: Vec<u8>,
     /// Value `order[i]` is now i + 1.
     pub(crate) order: Vec<Value>,
@@ -65,17 +83,25 @@ pub(crate) struct Canonical<S> {
     pub(crate) threads: Vec<u32>,
 }
 
-impl<S> Default for Canonical<S> {
-    fn default() -> Self {
-        Canonical { state: None, bytes: Vec::new(), order: Vec::new(), threads: Vec::new() }
-    }
-}
-
 impl<'a, I: Implementation, T: SequentialObject> Pairs<'a, I, T> {
     pub(crate) fn new(implementation: &'a I, sets: Sets<'a, T>, reductions: Reductions) -> Self {
         let renames = reductions.renaming && implementation.renames();
         let exchanges = reductions.threads && implementation.threads_alike();
-        Pairs { implementation, sets, reductions, renames, exchanges, noted: AtomicU64::new(0) }
+        let (went_alone, shortened) = (AtomicBool::new(false), AtomicBool::new(false));
+        let noted = AtomicU64::new(0);
+        Pairs { implementation, sets, reductions, renames, exchanges, noted, went_alone, shortened }
+    }
+
+    /// The reductions in effect.
+    pub(crate) fn reduced(&self) -> Reductions {
+        Reductions {
+            antichain: self.reductions.antichain,
+            patience: self.sets.compares_patience(),
+            renaming: self.renames,
+            threads: self.exchanges,
+            partial_order: self.went_alone.load(Ordering::Relaxed),
+            intervals: self.shortened.load(Ordering::Relaxed),
+        }
     }
 
     pub(crate) fn renames(&self) -> bool {
@@ -84,6 +110,45 @@ impl<'a, I: Implementation, T: SequentialObject> Pairs<'a, I, T> {
 
     pub(crate) fn exchanges(&self) -> bool {
         self.exchanges
+    }
+
+    /// The packed state of a node, and who has just called.
+    pub(crate) fn split<'b>(&self, bytes: &'b [u8]) -> (&'b [u8], Option<u32>) {
+        match bytes.split_last() {
+            Some((called, state)) if self.reductions.intervals => (state, called.checked_sub(1).map(u32::from)),
+            _ => (bytes, None),
+        }
+    }
+
+    /// Who has just called after a step: the caller, and it stays that while its steps are nobody else's business.
+    pub(crate) fn called_after(&self, state: &I::State, called: Option<u32>, action: Action) -> Option<u32> {
+        let actor = action.actor;
+        if !self.reductions.intervals || actor >= u32::from(u8::MAX) {
+            return None;
+        }
+        let stays = match self.implementation.event(action.label).filter(|_| action.label != Label::TAU) {
+            Some(ObjectEvent::Call { .. }) => self.implementation.apart(state, actor),
+            Some(ObjectEvent::Return { .. }) => false,
+            None => {
+                let mut alone = Vec::new();
+                if called == Some(actor) {
+                    self.implementation.alone(state, &mut alone);
+                }
+                alone.contains(&actor)
+            }
+        };
+        stays.then_some(actor)
+    }
+
+    /// The actor that must go next for operations to be short: who has just called, else one that can return.
+    fn next_actor(&self, here: &Here<'_, I::State>, next: &[(Action, I::State)]) -> Option<u32> {
+        let state = here.state.filter(|_| self.reductions.intervals)?;
+        let returns = |&&(action, _): &&(Action, I::State)| {
+            action.label != Label::TAU
+                && matches!(self.implementation.event(action.label), Some(ObjectEvent::Return { .. }))
+                && self.implementation.apart(state, action.actor)
+        };
+        here.called.or_else(|| next.iter().find(returns).map(|step| step.0.actor))
     }
 
     /// The steps out of a pair in its own names. What is offered to calls is a value that neither half holds.
@@ -133,13 +198,13 @@ impl<'a, I: Implementation, T: SequentialObject> Pairs<'a, I, T> {
         Ok(after)
     }
 
-    /// Finds the representative of a state; the set follows by `set_renamed`.
-    pub(crate) fn canonical(&self, state: &I::State, out: &mut Canonical<I::State>) {
+    /// Finds the representative of a state and of who has just called; the set follows by `set_renamed`.
+    pub(crate) fn canonical(&self, state: &I::State, called: Option<u32>, out: &mut Canonical) {
         let threads = self.implementation.threads();
         out.threads.clear();
         out.threads.extend(0..threads);
         if !self.exchanges {
-            self.name(state, out);
+            self.name(state, called, out);
             return;
         }
         let mut keyed: Vec<(u64, u32)> =
@@ -147,14 +212,14 @@ impl<'a, I: Implementation, T: SequentialObject> Pairs<'a, I, T> {
         keyed.sort_unstable();
         out.threads.clear();
         out.threads.extend(keyed.iter().map(|&(_, thread)| thread));
-        self.name(state, out);
+        self.name(state, called, out);
         if keyed.windows(2).all(|pair| pair[0].0 != pair[1].0) {
             return;
         }
         let mut other = Canonical::default();
         for order in exchanges(&keyed).into_iter().skip(1) {
             other.threads = order;
-            self.name(state, &mut other);
+            self.name(state, called, &mut other);
             if other.bytes < out.bytes {
                 std::mem::swap(&mut other, out);
             }
@@ -162,7 +227,7 @@ impl<'a, I: Implementation, T: SequentialObject> Pairs<'a, I, T> {
     }
 
     /// Renames values for the order of threads given, and packs.
-    fn name(&self, state: &I::State, out: &mut Canonical<I::State>) {
+    fn name(&self, state: &I::State, called: Option<u32>, out: &mut Canonical) {
         let system = self.implementation;
         let mut next = state.clone();
         if self.exchanges {
@@ -186,7 +251,9 @@ impl<'a, I: Implementation, T: SequentialObject> Pairs<'a, I, T> {
         }
         out.bytes.clear();
         system.pack(&next, &mut out.bytes);
-        out.state = Some(next);
+        if self.reductions.intervals {
+            out.bytes.push(called.map_or(0, |actor| 1 + self.actor_after(actor, &out.threads) as u8));
+        }
     }
 
     /// The set in the names of a representative.
@@ -231,19 +298,20 @@ impl<'a, I: Implementation, T: SequentialObject> Pairs<'a, I, T> {
         threads.iter().position(|&thread| thread == actor).map_or(actor, |place| place as u32)
     }
 
-    /// Adds step number `at`; tells whether its target is larger than `state`.
+    /// Adds step number `at`; tells whether its target is larger than where it leaves.
     fn push(
         &self,
         scratch: &mut Scratch<I::State>,
         at: usize,
-        (state, set): (&[u8], u32),
+        here: &Here<'_, I::State>,
         out: &mut Steps<Wrong>,
     ) -> Result<bool, Fault> {
         let (action, next) = &scratch.next[at];
         let action = *action;
-        let after = self.set_after(&mut scratch.moves, set, action.label)?;
+        let after = self.set_after(&mut scratch.moves, here.set, action.label)?;
+        let called = here.state.and_then(|state| self.called_after(state, here.called, action));
         let mut canonical = std::mem::take(&mut scratch.canonical);
-        self.canonical(next, &mut canonical);
+        self.canonical(next, called, &mut canonical);
         scratch.canonical = canonical;
         let after = self.set_renamed(scratch, after);
         let canonical = &scratch.canonical;
@@ -252,7 +320,39 @@ impl<'a, I: Implementation, T: SequentialObject> Pairs<'a, I, T> {
         if after == EMPTY {
             out.wrong_step(step, Wrong);
         }
-        Ok(canonical.bytes.as_slice() > state)
+        Ok(canonical.bytes.as_slice() > here.bytes)
+    }
+
+    /// Adds the steps of one actor that is alone, if that suffices: it must get anywhere, see `reduce`.
+    fn pushed_alone(
+        &self,
+        scratch: &mut Scratch<I::State>,
+        here: &Here<'_, I::State>,
+        out: &mut Steps<Wrong>,
+    ) -> Result<bool, Fault> {
+        let mut alone = std::mem::take(&mut scratch.alone);
+        alone.clear();
+        if let Some(state) = here.state {
+            self.implementation.alone(state, &mut alone);
+        }
+        let mut found = false;
+        for &actor in &alone {
+            out.clear();
+            let (mut forward, mut internal) = (false, true);
+            for at in 0..scratch.next.len() {
+                let action = scratch.next[at].0;
+                if action.actor == actor {
+                    internal &= self.is_internal(action.label);
+                    forward |= self.push(scratch, at, here, out)?;
+                }
+            }
+            found = forward && internal;
+            if found {
+                break;
+            }
+        }
+        scratch.alone = alone;
+        Ok(found)
     }
 
     fn is_internal(&self, label: Label) -> bool {
@@ -320,43 +420,36 @@ impl<I: Implementation, T: SequentialObject> Space for Pairs<'_, I, T> {
         scratch.next.clear();
         scratch.next.extend(scratch.initial.drain(..).map(|state| (begin, state)));
         let set = self.sets.initial(self.implementation.threads());
+        let here = Here { bytes: &[], state: None, called: None, set };
         for at in 0..scratch.next.len() {
-            self.push(scratch, at, (&[], set), out)?;
+            self.push(scratch, at, &here, out)?;
         }
         Ok(())
     }
 
-    fn expand(&self, scratch: &mut Self::Scratch, state: &[u8], set: u32, out: &mut Steps<Wrong>) -> Result<(), Fault> {
-        let unpacked = self.raw_steps(scratch, state, set)?;
-        scratch.alone.clear();
-        if self.reductions.partial_order {
-            self.implementation.alone(&unpacked, &mut scratch.alone);
-        }
-        // One actor that is alone suffices when it gets anywhere; see `reduce`.
-        let alone = std::mem::take(&mut scratch.alone);
-        let mut goes_alone = false;
-        for &actor in &alone {
-            out.clear();
-            let (mut forward, mut internal) = (false, true);
-            for at in 0..scratch.next.len() {
-                let action = scratch.next[at].0;
-                if action.actor == actor {
-                    internal &= self.is_internal(action.label);
-                    forward |= self.push(scratch, at, (state, set), out)?;
+    fn expand(&self, scratch: &mut Self::Scratch, bytes: &[u8], set: u32, out: &mut Steps<Wrong>) -> Result<(), Fault> {
+        let (packed, called) = self.split(bytes);
+        let unpacked = self.raw_steps(scratch, packed, set)?;
+        let here = Here { bytes, state: Some(&unpacked), called, set };
+        let only = match self.next_actor(&here, &scratch.next) {
+            Some(actor) => {
+                self.shortened.store(true, Ordering::Relaxed);
+                Some(actor)
+            }
+            None if self.reductions.partial_order => {
+                if self.pushed_alone(scratch, &here, out)? {
+                    self.went_alone.store(true, Ordering::Relaxed);
+                    return Ok(());
                 }
+                None
             }
-            if forward && internal {
-                goes_alone = true;
-                break;
-            }
-        }
-        scratch.alone = alone;
-        if goes_alone {
-            return Ok(());
-        }
+            None => None,
+        };
         out.clear();
         for at in 0..scratch.next.len() {
-            self.push(scratch, at, (state, set), out)?;
+            if only.is_none_or(|actor| actor == scratch.next[at].0.actor) {
+                self.push(scratch, at, &here, out)?;
+            }
         }
         Ok(())
     }

@@ -225,4 +225,8 @@ impl Implementation for LooseQueue {
     fn thread_key(&self, state: &State, thread: u32) -> u64 {
         u64::from(state.threads[thread as usize][0])
     }
+
+    fn apart(&self, state: &State, actor: u32) -> bool {
+        matches!(state.threads[actor as usize][0], IDLE | PUT_DONE | TAKEN)
+    }
 }

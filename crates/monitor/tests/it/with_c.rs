@@ -36,8 +36,12 @@ fn a_c_program_is_watched() {
     let text = String::from_utf8_lossy(&run.stdout);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 4, "{text}");
-    assert_eq!(lines[0], "right queue: 0 violations, 0 unchecked");
-    assert!(lines[1].starts_with("wrong queue: 1 violations, 0 unchecked: overtaken: value 1 of thread"), "{text}");
+    // Empty answers that overlap with other operations may be undecided.
+    assert!(lines[0].starts_with("right queue: 0 violations, "), "{text}");
+    assert!(
+        lines[1].starts_with("wrong queue: 1 violations, 0 unchecked: overtaken: a value that thread "),
+        "{text}"
+    );
     assert_eq!(lines[2], "wrong register: 1 violations");
     assert_eq!(lines[3], "wrong lock: 1 violations");
 }

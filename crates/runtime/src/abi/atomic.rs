@@ -3,23 +3,29 @@
 //! Code that is not under control (before `main`, in the search) gets the real operation. Code under control runs alone,
 //! so plain reads and writes of the cell do; the order that it asked for matters to the data races only. The memory model
 //! of the search is sequential consistency.
+//!
+//! Invariant: everything of up to eight bytes goes through [`step`], from one place: a processor that has just gone from one thread
+//! to another then foresees where the functions of the runtime return to, because they return to the same place in both.
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::Ordering::SeqCst;
 
 use selvedge_explore::{Access, Condition, Kind};
 
+use crate::abi::outside;
 use crate::abi::plain::race;
-use crate::control::{Control, active, state, with};
-use crate::fiber::Wants;
+use crate::control::{Control, Detail, active, state, with};
+use crate::fiber::{Wants, follow};
 use crate::memory::arena;
 use crate::race::{Conflict, Touch};
 use crate::retry::{self, Failure};
+use crate::shadow::Packed;
 use crate::{point, site};
 
 /// How an access tells its caller what it found, as far as it may fail.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
+#[repr(u8)]
+pub enum Told {
     /// It cannot fail.
     Never,
     /// A load.
@@ -31,6 +37,12 @@ enum Told {
 }
 
 impl Told {
+    /// Whether the access is a compare and exchange.
+    #[inline(always)]
+    fn compares(self) -> bool {
+        self as u8 >= Told::Answer as u8
+    }
+
     /// On what the outcome of an access of that size depends.
     #[inline(always)]
     fn condition(self, size: u32, expected: u64) -> Condition {
@@ -51,390 +63,405 @@ impl Told {
     }
 }
 
+/// What an entry point asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Operation {
+    /// Reads.
+    Load,
+    /// A compare and exchange that answers what it found.
+    Compare,
+    /// A compare and exchange that finds what it expects behind a pointer, and stores there what it found.
+    CompareStored,
+    /// Writes.
+    Store,
+    /// Writes, and answers what was there; so do the others.
+    Exchange,
+    /// Adds.
+    Add,
+    /// Subtracts.
+    Sub,
+    /// And, bit by bit.
+    And,
+    /// Or, bit by bit.
+    Or,
+    /// Exclusive or, bit by bit.
+    Xor,
+    /// Not and, bit by bit.
+    Nand,
+}
+
+impl Operation {
+    /// What the access is, as far as it is known before.
+    const fn kind(self) -> Kind {
+        match self {
+            Operation::Load => Kind::Read,
+            Operation::Store => Kind::Write,
+            _ => Kind::Update,
+        }
+    }
+
+    /// How it may fail.
+    const fn told(self) -> Told {
+        match self {
+            Operation::Load => Told::Load,
+            Operation::Compare => Told::Answer,
+            Operation::CompareStored => Told::Stored,
+            _ => Told::Never,
+        }
+    }
+
+    /// All that there is to say of an access of so many bytes, in one word.
+    const fn code(self, size: u32) -> u32 {
+        size | (self as u32) << 8 | (self.kind() as u32) << 16 | (self.told() as u32) << 24
+    }
+
+    /// What it makes of a value that it found.
+    #[inline(always)]
+    fn apply(self, found: u64, value: u64) -> u64 {
+        match self {
+            Operation::Load => found,
+            Operation::Add => found.wrapping_add(value),
+            Operation::Sub => found.wrapping_sub(value),
+            Operation::And => found & value,
+            Operation::Or => found | value,
+            Operation::Xor => found ^ value,
+            Operation::Nand => !(found & value),
+            Operation::Compare | Operation::CompareStored | Operation::Store | Operation::Exchange => value,
+        }
+    }
+}
+
+/// An atomic access of one, two, four or eight bytes: the arguments of an entry point, which lie differently for each operation, then
+/// its code.
+unsafe extern "C" fn step(cell: u64, first: u64, second: u64, third: c_int, fourth: c_int, code: u32) -> u64 {
+    let size = code & 0xff;
+    // SAFETY: entry points pass what `code` made.
+    let (operation, kind, told) = unsafe {
+        use std::mem::transmute;
+        (
+            transmute::<u8, Operation>((code >> 8) as u8),
+            transmute::<u8, Kind>((code >> 16) as u8),
+            transmute::<u8, Told>((code >> 24) as u8),
+        )
+    };
+    if !active() {
+        return outside::access(operation, size, cell, first, second);
+    }
+    let bits = u64::MAX >> (64 - 8 * size);
+    let mut expected = 0;
+    if told.compares() {
+        // SAFETY: the caller's own, of that size.
+        expected = if told == Told::Answer { first & bits } else { unsafe { read(first, size) } };
+    }
+    let waited = arrive(cell, size, kind, told, expected, first);
+    // SAFETY: the caller's cell, of that size; nobody else runs.
+    let old = unsafe { read(cell, size) };
+    let (mut order, mut new) = (first as c_int, old);
+    let mut did = Kind::Read;
+    if told.compares() {
+        order = fourth;
+        if old == expected {
+            (did, order, new) = (kind, third, second & bits);
+        }
+    } else if kind != Kind::Read {
+        (did, order, new) = (kind, second as c_int, operation.apply(old, first) & bits);
+    }
+    if did != Kind::Read {
+        // SAFETY: as above.
+        unsafe { write(cell, size, new) };
+    }
+    record(cell, size, told, expected, Outcome { kind: did, old, new, order, waited });
+    if told == Told::Stored {
+        if old == expected {
+            return 1;
+        }
+        // SAFETY: the caller's own, of that size.
+        unsafe { write(first, size, old) };
+        return 0;
+    }
+    old
+}
+
+/// Stores a byte as code under test would, and what came before with it.
+///
+/// # Safety
+/// The byte is one that the code under test accesses atomically, and its call has noted its registers.
+pub unsafe fn publish(cell: *mut u8, value: u8) {
+    const RELEASE: u64 = 3;
+    // SAFETY: as above.
+    unsafe { step(cell as u64, u64::from(value), RELEASE, 0, 0, Operation::Store.code(1)) };
+}
+
+/// The value of a cell of that size.
+#[inline(always)]
+unsafe fn read(cell: u64, size: u32) -> u64 {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if size == 8 {
+            return *(cell as *const u64);
+        }
+        match size {
+            4 => u64::from(*(cell as *const u32)),
+            2 => u64::from(*(cell as *const u16)),
+            _ => u64::from(*(cell as *const u8)),
+        }
+    }
+}
+
+/// Writes a cell of that size.
+#[inline(always)]
+unsafe fn write(cell: u64, size: u32, value: u64) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if size == 8 {
+            *(cell as *mut u64) = value;
+            return;
+        }
+        match size {
+            4 => *(cell as *mut u32) = value as u32,
+            2 => *(cell as *mut u16) = value as u16,
+            _ => *(cell as *mut u8) = value as u8,
+        }
+    }
+}
+
 /// Waits for the turn of an access; whether it waited for a change of what its loop reads. What it expects to find goes to
 /// `place` if it finds something else.
-///
-/// There is one copy of this function and of [`record`], and they are told everything in words: copies in every entry point would not
-/// stay in the processor's cache, and a structure that was written in pieces is slow to read as a whole.
-#[inline(never)]
-fn arrive(object: u64, size: u32, kind: Kind, told: Told, expected: u64, place: u64) -> bool {
-    let pc = site::pc();
-    let (here, _) = site::registers();
-    let (waited, retries) = {
-        // SAFETY: code under control calls; the borrow ends with this block.
-        let control = unsafe { state() };
-        let spins = control.settings.spins;
+#[inline(always)]
+pub fn arrive(object: u64, size: u32, kind: Kind, told: Told, expected: u64, place: u64) -> bool {
+    let call = site::call();
+    // SAFETY: code under control calls; the borrow ends before the thread arrives.
+    let control = unsafe { state() };
+    let access = || Access::new(object, size, kind).if_found(told.condition(size, expected));
+    let mut waited = false;
+    if control.is_free(call.stack) {
+        let from = control.current;
         let fiber = control.fiber();
-        let top = fiber.top;
-        (spins && fiber.spin.arrives(pc, top), control.retries.on)
-    };
-    let condition = told.condition(size, expected);
-    if retries && !waited && told != Told::Never {
-        arrive_again(Access::new(object, size, kind).if_found(condition), told.failure(place), pc, here);
-    } else {
-        if waited {
-            with(Control::expect_change);
+        (fiber.pc, fiber.frame, fiber.wants) = (call.pc, call.frame, Wants::Nothing);
+        control.waiting &= !(1 << (from % 64));
+        if control.looks_ahead {
+            control.foresee(access());
         }
-        let access = Access { object, size, kind, waits: waited, condition, changed: true, old: 0 };
-        point::arrive_here(access, if waited { Wants::Change } else { Wants::Nothing }, pc, here);
+        let next = control.decide_quickly();
+        follow(from, next);
+    } else {
+        waited = arrive_rarely(access(), told.failure(place), call.pc, call.stack);
     }
-    let write = kind != Kind::Read && matches!(told, Told::Never | Told::Load);
-    arena::check(object as usize, size as usize, write, pc);
+    if !arena::in_use(object as usize, size as usize) {
+        let write = kind != Kind::Read && told == Told::Never;
+        outside_of_blocks(access(), write, call.pc);
+    }
     waited
 }
 
-/// The same where loops that try again are looked at.
+/// The thread may touch memory that is not in use: the run ends if it does.
+#[cold]
 #[inline(never)]
-fn arrive_again(mut access: Access, failure: Option<Failure>, pc: u64, here: u64) {
+fn outside_of_blocks(access: Access, write: bool, pc: u64) {
+    with(|control| control.foresee(access));
+    arena::check(access.object as usize, access.size as usize, write, pc);
+}
+
+/// The same for a thread that may wait for a change, and where loops that try again are looked at.
+#[inline(never)]
+fn arrive_rarely(mut access: Access, failure: Option<Failure>, pc: u64, here: u64) -> bool {
+    let waited = with(|control| {
+        let spins = control.settings.spins;
+        let fiber = control.fiber();
+        let top = fiber.top;
+        spins && fiber.spin.arrives(pc, top)
+    });
     let wants = match failure {
-        Some(failure) => with(|control| retry::arrive(control, pc, site::registers(), &mut access, failure)),
-        None => Wants::Nothing,
+        _ if waited => {
+            access.waits = true;
+            with(Control::expect_change);
+            Wants::Change
+        }
+        Some(failure) if with(|control| control.retries.on) => {
+            with(|control| retry::arrive(control, pc, site::registers(), &mut access, failure))
+        }
+        _ => Wants::Nothing,
     };
     point::arrive_here(access, wants, pc, here);
+    waited
 }
 
 /// An access as it came out.
-struct Outcome {
-    kind: Kind,
-    old: u64,
-    new: u64,
-    order: c_int,
+pub struct Outcome {
+    /// What it did.
+    pub kind: Kind,
+    /// What it found.
+    pub old: u64,
+    /// What was there afterwards.
+    pub new: u64,
+    /// The order that it asked for.
+    pub order: c_int,
     /// What [`arrive`] answered.
-    waited: bool,
+    pub waited: bool,
 }
 
 /// Records an access that was made.
 #[inline(always)]
-fn done(object: u64, size: u32, told: Told, expected: u64, outcome: Outcome) {
+pub fn record(object: u64, size: u32, told: Told, expected: u64, outcome: Outcome) {
     let Outcome { kind, old, new, order, waited } = outcome;
-    record(object, size, kind, told, expected, old, new, order, waited);
-}
-
-#[inline(never)]
-#[allow(clippy::too_many_arguments)]
-fn record(
-    object: u64,
-    size: u32,
-    kind: Kind,
-    told: Told,
-    expected: u64,
-    old: u64,
-    new: u64,
-    order: c_int,
-    waited: bool,
-) {
     // The thread has made no other call since it arrived.
-    let pc = site::pc();
     // SAFETY: nothing below switches or borrows the state again before the last use.
     let control = unsafe { state() };
-    let mut condition = told.condition(size, expected);
-    let mut waits = waited;
-    if control.retries.attached != 0
-        && let Some(expected) = retry::leave(control)
-    {
-        waits = true;
-        condition = Condition::Equals(expected);
+    let pc = control.fiber().pc;
+    let changed = kind != Kind::Read && old != new;
+    let condition = told.condition(size, expected);
+    control.trace.access(Access { object, size, kind, waits: waited, condition, changed, old });
+    if waited || control.retries.attached != 0 {
+        leave_rarely(control, waited);
     }
-    let access = Access { object, size, kind, waits, condition, changed: kind != Kind::Read && old != new, old };
-    control.trace.access(access);
-    if waited {
-        control.saw_change(None);
-    }
-    point::finish(control, None, false, Some(new));
-    noted(control, &access);
-    if told == Told::Load && control.retries.on {
-        retry::read(control, pc, site::registers(), &access);
+    control.step_done(None, false, Detail { pc, new: Some(new) });
+    let fiber = control.fiber();
+    if !changed {
+        fiber.spin.reads();
+        if fiber.spin.is_patient() || control.retries.on {
+            read_rarely(control, told, pc);
+        }
+    } else {
+        fiber.effect();
+        if control.spinning != 0 {
+            control.tell_loops(&Access::new(object, size, kind));
+        }
     }
     if !control.settings.races {
         return;
     }
-    if !control.fiber().holds(object) {
-        control.reaches(object);
-    }
-    let touch = Touch::new(object, u64::from(size), kind != Kind::Read, true, pc);
-    let thread = control.current;
-    if let Some(other) = control.races.atomic(thread, touch, kind, order) {
-        race(touch, Conflict::with(other));
+    control.reaches(object);
+    let (thread, what) = (control.current, Packed::new(pc, kind != Kind::Read, true));
+    if let Some(other) = control.races.atomic(thread, object, u64::from(size), what, kind, order) {
+        race(Touch { address: object, size: u64::from(size), what }, Conflict::with(other));
     }
 }
 
-/// Tells the threads that go round loops what happened.
-#[inline(always)]
-fn noted(control: &mut Control, access: &Access) {
-    if !access.changed {
-        control.fiber().spin.read(access);
-        return;
+/// The thread goes on after a wait: what it waited for belongs to its step, whose access is the last one in the trace.
+#[cold]
+#[inline(never)]
+fn leave_rarely(control: &mut Control, waited: bool) {
+    let attached = control.retries.attached != 0;
+    if attached && let Some(expected) = retry::leave(control) {
+        control.trace.last_access().waits = true;
+        control.trace.last_access().condition = Condition::Equals(expected);
     }
-    control.fiber().effect();
-    if control.spinning != 0 {
-        control.tell_loops(access);
-    }
-}
-
-/// Sixteen bytes as an atomic, for code that is not under control.
-#[repr(transparent)]
-struct AtomicU128(std::cell::UnsafeCell<u128>);
-
-impl AtomicU128 {
-    fn compare_exchange(
-        &self,
-        expected: u128,
-        new: u128,
-        _: std::sync::atomic::Ordering,
-        _: std::sync::atomic::Ordering,
-    ) -> Result<u128, u128> {
-        let (mut low, mut high) = (expected as u64, (expected >> 64) as u64);
-        // SAFETY: the cell is aligned to sixteen bytes, as the instruction wants; `rbx` is put back.
-        unsafe {
-            std::arch::asm!("xchg {new_low}, rbx", "lock cmpxchg16b [{cell}]", "mov rbx, {new_low}",
-                cell = in(reg) self.0.get(), new_low = inout(reg) new as u64 => _, in("rcx") (new >> 64) as u64,
-                inout("rax") low, inout("rdx") high, options(nostack));
-        }
-        let found = u128::from(high) << 64 | u128::from(low);
-        if found == expected { Ok(found) } else { Err(found) }
-    }
-
-    fn update(&self, f: impl Fn(u128) -> u128) -> u128 {
-        let mut old = 0;
-        loop {
-            match self.compare_exchange(old, f(old), SeqCst, SeqCst) {
-                Ok(found) => return found,
-                Err(found) => old = found,
-            }
-        }
-    }
-
-    fn load(&self, _: std::sync::atomic::Ordering) -> u128 {
-        self.update(|old| old)
-    }
-
-    fn store(&self, new: u128, _: std::sync::atomic::Ordering) {
-        self.update(|_| new);
+    if waited {
+        control.saw_change(None);
     }
 }
 
-/// A value as one word, for reports and for telling whether a compare and exchange would succeed elsewhere.
-trait Word: Copy + Eq {
-    fn word(self) -> u64;
+/// The step that the thread has just made changed nothing, and may belong to a loop.
+#[cold]
+#[inline(never)]
+fn read_rarely(control: &mut Control, told: Told, pc: u64) {
+    let Some(&access) = control.trace.accesses(control.trace.len() - 1).first() else { return };
+    control.fiber().spin.keep(&access);
+    if told == Told::Load && control.retries.on {
+        retry::read(control, pc, site::registers(), &access);
+    }
 }
 
-macro_rules! words {
-    ($($type:ty),*) => { $(
-        impl Word for $type {
-            fn word(self) -> u64 { u64::from(self) }
+/// Entry points that say in `r9`, which none of them has an argument in, what they ask for.
+macro_rules! steps {
+    ($size:expr; $($name:ident => $operation:ident;)*) => { $(
+        /// Entry point: notes the return address and the registers.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "mov r9d, {code}",
+                "jmp {target}",
+                code = const Operation::$operation.code($size),
+                target = sym enter,
+            )
         }
     )* };
 }
 
-words!(u8, u16, u32, u64);
-
-impl Word for u128 {
-    fn word(self) -> u64 {
-        (self ^ (self >> 64)) as u64
-    }
+/// Notes the return address and the registers, for all of them.
+#[unsafe(naked)]
+unsafe extern "C" fn enter() {
+    core::arch::naked_asm!(
+        "mov r10, qword ptr [rip + selvedge_site@GOTTPOFF]",
+        "mov r11, [rsp]",
+        "mov fs:[r10], r11",
+        "mov fs:[r10 + 8], rsp",
+        "mov fs:[r10 + 16], rbx",
+        "mov fs:[r10 + 24], rbp",
+        "mov fs:[r10 + 32], r12",
+        "mov fs:[r10 + 40], r13",
+        "mov fs:[r10 + 48], r14",
+        "mov fs:[r10 + 56], r15",
+        "jmp {target}",
+        target = sym step,
+    )
 }
 
-macro_rules! width {
-    ($module:ident, $type:ty, $atomic:ty, $size:expr, [$($names:tt)*]) => {
-        mod $module {
-            use super::*;
-
-            pub unsafe extern "C" fn load(cell: *mut $type, order: c_int) -> $type {
-                if !active() {
-                    // SAFETY: the caller's cell, shared with other atomic accesses.
-                    return unsafe { (*cell.cast::<$atomic>()).load(SeqCst) };
-                }
-                let waited = arrive(cell as u64, $size, Kind::Read, Told::Load, 0, 0);
-                // SAFETY: the caller's cell; nobody else runs.
-                let value = unsafe { *cell };
-                let (old, new) = (value.word(), value.word());
-                done(cell as u64, $size, Told::Load, 0, Outcome { kind: Kind::Read, old, new, order, waited });
-                value
-            }
-
-            pub unsafe extern "C" fn store(cell: *mut $type, value: $type, order: c_int) {
-                if !active() {
-                    // SAFETY: as above.
-                    return unsafe { (*cell.cast::<$atomic>()).store(value, SeqCst) };
-                }
-                let waited = arrive(cell as u64, $size, Kind::Write, Told::Never, 0, 0);
-                // SAFETY: as above.
-                let old = unsafe { std::mem::replace(&mut *cell, value) };
-                let (kind, old, new) = (Kind::Write, old.word(), changed(old, value));
-                done(cell as u64, $size, Told::Never, 0, Outcome { kind, old, new, order, waited });
-            }
-
-            /// The new value as one word, which differs from the old one's exactly if the values do.
-            fn changed(old: $type, new: $type) -> u64 {
-                if old != new && old.word() == new.word() { !new.word() } else { new.word() }
-            }
-
-            fn update(cell: *mut $type, order: c_int, f: impl Fn($type) -> $type) -> $type {
-                if !active() {
-                    // SAFETY: as above.
-                    let shared = unsafe { &*cell.cast::<$atomic>() };
-                    let mut old = shared.load(SeqCst);
-                    loop {
-                        match shared.compare_exchange(old, f(old), SeqCst, SeqCst) {
-                            Ok(found) => return found,
-                            Err(found) => old = found,
-                        }
-                    }
-                }
-                let waited = arrive(cell as u64, $size, Kind::Update, Told::Never, 0, 0);
-                // SAFETY: as above.
-                let found = unsafe { *cell };
-                let value = f(found);
-                // SAFETY: as above.
-                unsafe { *cell = value };
-                let (kind, old, new) = (Kind::Update, found.word(), changed(found, value));
-                done(cell as u64, $size, Told::Never, 0, Outcome { kind, old, new, order, waited });
-                found
-            }
-
-            pub unsafe extern "C" fn exchange(cell: *mut $type, value: $type, order: c_int) -> $type {
-                update(cell, order, |_| value)
-            }
-
-            pub unsafe extern "C" fn fetch_add(cell: *mut $type, value: $type, order: c_int) -> $type {
-                update(cell, order, |old| old.wrapping_add(value))
-            }
-
-            pub unsafe extern "C" fn fetch_sub(cell: *mut $type, value: $type, order: c_int) -> $type {
-                update(cell, order, |old| old.wrapping_sub(value))
-            }
-
-            pub unsafe extern "C" fn fetch_and(cell: *mut $type, value: $type, order: c_int) -> $type {
-                update(cell, order, |old| old & value)
-            }
-
-            pub unsafe extern "C" fn fetch_or(cell: *mut $type, value: $type, order: c_int) -> $type {
-                update(cell, order, |old| old | value)
-            }
-
-            pub unsafe extern "C" fn fetch_xor(cell: *mut $type, value: $type, order: c_int) -> $type {
-                update(cell, order, |old| old ^ value)
-            }
-
-            pub unsafe extern "C" fn fetch_nand(cell: *mut $type, value: $type, order: c_int) -> $type {
-                update(cell, order, |old| !(old & value))
-            }
-
-            pub unsafe extern "C" fn compare_exchange_val(
-                cell: *mut $type,
-                expected: $type,
-                new: $type,
-                order: c_int,
-                failure: c_int,
-            ) -> $type {
-                try_exchange(cell, expected, new, (order, failure), (Told::Answer, 0))
-            }
-
-            fn try_exchange(
-                cell: *mut $type,
-                expected: $type,
-                new: $type,
-                (order, failure): (c_int, c_int),
-                (told, place): (Told, u64),
-            ) -> $type {
-                if !active() {
-                    // SAFETY: as above.
-                    let shared = unsafe { &*cell.cast::<$atomic>() };
-                    return match shared.compare_exchange(expected, new, SeqCst, SeqCst) {
-                        Ok(found) | Err(found) => found,
-                    };
-                }
-                let (object, wanted) = (cell as u64, expected.word());
-                let waited = arrive(object, $size, Kind::Update, told, wanted, place);
-                // SAFETY: as above.
-                let found = unsafe { *cell };
-                let old = found.word();
-                if found != expected {
-                    let outcome = Outcome { kind: Kind::Read, old, new: old, order: failure, waited };
-                    done(object, $size, told, wanted, outcome);
-                    return found;
-                }
-                arena::check(cell as usize, $size, true, site::pc());
-                // SAFETY: as above.
-                unsafe { *cell = new };
-                let outcome = Outcome { kind: Kind::Update, old, new: changed(found, new), order, waited };
-                done(object, $size, told, wanted, outcome);
-                found
-            }
-
-            pub unsafe extern "C" fn compare_exchange(
-                cell: *mut $type,
-                expected: *mut $type,
-                new: $type,
-                order: c_int,
-                failure: c_int,
-            ) -> c_int {
-                // SAFETY: as above; `expected` is the caller's own.
-                unsafe {
-                    let wanted = *expected;
-                    let told = (Told::Stored, expected as u64);
-                    let found = try_exchange(cell, wanted, new, (order, failure), told);
-                    if found == wanted {
-                        return 1;
-                    }
-                    *expected = found;
-                }
-                0
-            }
-        }
-        names!($module $($names)*);
-    };
+steps! {
+    1;
+    __tsan_atomic8_load => Load;
+    __tsan_atomic8_store => Store;
+    __tsan_atomic8_exchange => Exchange;
+    __tsan_atomic8_fetch_add => Add;
+    __tsan_atomic8_fetch_sub => Sub;
+    __tsan_atomic8_fetch_and => And;
+    __tsan_atomic8_fetch_or => Or;
+    __tsan_atomic8_fetch_xor => Xor;
+    __tsan_atomic8_fetch_nand => Nand;
+    __tsan_atomic8_compare_exchange_strong => CompareStored;
+    __tsan_atomic8_compare_exchange_weak => CompareStored;
+    __tsan_atomic8_compare_exchange_val => Compare;
 }
 
-macro_rules! names {
-    ($module:ident $load:ident $store:ident $exchange:ident $add:ident $sub:ident $and:ident $or:ident $xor:ident
-     $nand:ident $strong:ident $weak:ident $val:ident) => {
-        crate::entries_with_registers! {
-            $load => $module::load;
-            $store => $module::store;
-            $exchange => $module::exchange;
-            $add => $module::fetch_add;
-            $sub => $module::fetch_sub;
-            $and => $module::fetch_and;
-            $or => $module::fetch_or;
-            $xor => $module::fetch_xor;
-            $nand => $module::fetch_nand;
-            $strong => $module::compare_exchange;
-            $weak => $module::compare_exchange;
-            $val => $module::compare_exchange_val;
-        }
-    };
+steps! {
+    2;
+    __tsan_atomic16_load => Load;
+    __tsan_atomic16_store => Store;
+    __tsan_atomic16_exchange => Exchange;
+    __tsan_atomic16_fetch_add => Add;
+    __tsan_atomic16_fetch_sub => Sub;
+    __tsan_atomic16_fetch_and => And;
+    __tsan_atomic16_fetch_or => Or;
+    __tsan_atomic16_fetch_xor => Xor;
+    __tsan_atomic16_fetch_nand => Nand;
+    __tsan_atomic16_compare_exchange_strong => CompareStored;
+    __tsan_atomic16_compare_exchange_weak => CompareStored;
+    __tsan_atomic16_compare_exchange_val => Compare;
 }
 
-width!(byte, u8, AtomicU8, 1, [
-    __tsan_atomic8_load __tsan_atomic8_store __tsan_atomic8_exchange __tsan_atomic8_fetch_add __tsan_atomic8_fetch_sub
-    __tsan_atomic8_fetch_and __tsan_atomic8_fetch_or __tsan_atomic8_fetch_xor __tsan_atomic8_fetch_nand
-    __tsan_atomic8_compare_exchange_strong __tsan_atomic8_compare_exchange_weak __tsan_atomic8_compare_exchange_val
-]);
-width!(half, u16, AtomicU16, 2, [
-    __tsan_atomic16_load __tsan_atomic16_store __tsan_atomic16_exchange __tsan_atomic16_fetch_add
-    __tsan_atomic16_fetch_sub __tsan_atomic16_fetch_and __tsan_atomic16_fetch_or __tsan_atomic16_fetch_xor
-    __tsan_atomic16_fetch_nand __tsan_atomic16_compare_exchange_strong __tsan_atomic16_compare_exchange_weak
-    __tsan_atomic16_compare_exchange_val
-]);
-width!(word, u32, AtomicU32, 4, [
-    __tsan_atomic32_load __tsan_atomic32_store __tsan_atomic32_exchange __tsan_atomic32_fetch_add
-    __tsan_atomic32_fetch_sub __tsan_atomic32_fetch_and __tsan_atomic32_fetch_or __tsan_atomic32_fetch_xor
-    __tsan_atomic32_fetch_nand __tsan_atomic32_compare_exchange_strong __tsan_atomic32_compare_exchange_weak
-    __tsan_atomic32_compare_exchange_val
-]);
-width!(double, u64, AtomicU64, 8, [
-    __tsan_atomic64_load __tsan_atomic64_store __tsan_atomic64_exchange __tsan_atomic64_fetch_add
-    __tsan_atomic64_fetch_sub __tsan_atomic64_fetch_and __tsan_atomic64_fetch_or __tsan_atomic64_fetch_xor
-    __tsan_atomic64_fetch_nand __tsan_atomic64_compare_exchange_strong __tsan_atomic64_compare_exchange_weak
-    __tsan_atomic64_compare_exchange_val
-]);
-width!(quad, u128, AtomicU128, 16, [
-    __tsan_atomic128_load __tsan_atomic128_store __tsan_atomic128_exchange __tsan_atomic128_fetch_add
-    __tsan_atomic128_fetch_sub __tsan_atomic128_fetch_and __tsan_atomic128_fetch_or __tsan_atomic128_fetch_xor
-    __tsan_atomic128_fetch_nand __tsan_atomic128_compare_exchange_strong __tsan_atomic128_compare_exchange_weak
-    __tsan_atomic128_compare_exchange_val
-]);
+steps! {
+    4;
+    __tsan_atomic32_load => Load;
+    __tsan_atomic32_store => Store;
+    __tsan_atomic32_exchange => Exchange;
+    __tsan_atomic32_fetch_add => Add;
+    __tsan_atomic32_fetch_sub => Sub;
+    __tsan_atomic32_fetch_and => And;
+    __tsan_atomic32_fetch_or => Or;
+    __tsan_atomic32_fetch_xor => Xor;
+    __tsan_atomic32_fetch_nand => Nand;
+    __tsan_atomic32_compare_exchange_strong => CompareStored;
+    __tsan_atomic32_compare_exchange_weak => CompareStored;
+    __tsan_atomic32_compare_exchange_val => Compare;
+}
+
+steps! {
+    8;
+    __tsan_atomic64_load => Load;
+    __tsan_atomic64_store => Store;
+    __tsan_atomic64_exchange => Exchange;
+    __tsan_atomic64_fetch_add => Add;
+    __tsan_atomic64_fetch_sub => Sub;
+    __tsan_atomic64_fetch_and => And;
+    __tsan_atomic64_fetch_or => Or;
+    __tsan_atomic64_fetch_xor => Xor;
+    __tsan_atomic64_fetch_nand => Nand;
+    __tsan_atomic64_compare_exchange_strong => CompareStored;
+    __tsan_atomic64_compare_exchange_weak => CompareStored;
+    __tsan_atomic64_compare_exchange_val => Compare;
+}
 
 /// A fence orders nothing that is not in order already under sequential consistency; it matters to the data races.
 #[unsafe(no_mangle)]

@@ -7,12 +7,20 @@ use std::ffi::{c_char, c_int, c_void};
 use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Kind};
 
-use crate::control::{active, private, with};
+use crate::control::{STACKS, active, private, state, with};
 use crate::fiber::{Wants, fail};
 use crate::memory::arena;
 use crate::posix::attempt;
-use crate::race::{Conflict, Touch};
+use crate::race::{Conflict, Quickly, Touch};
+use crate::shadow::{Cell, Packed};
 use crate::{point, site, spin};
+
+/// What an access of the code under test begins with: as [`plain`], for an address that is not in the stack of the thread that runs.
+unsafe extern "C" fn look_at(address: usize, size: usize, write: bool, pc: u64) {
+    if active() {
+        look(address, size, write, pc);
+    }
+}
 
 /// Looks at an access of the code under test.
 #[inline(always)]
@@ -22,9 +30,42 @@ fn plain(address: *mut c_void, size: usize, write: bool) {
     }
 }
 
+/// Most accesses are to a few bytes of memory that is in use, by a thread that does not go round a loop.
+#[inline(never)]
+fn look(address: usize, size: usize, write: bool, pc: u64) {
+    // SAFETY: code under control calls, and nothing here switches.
+    let control = unsafe { state() };
+    let (races, thread) = (control.settings.races, control.current);
+    let easy = (address as u64) < STACKS && arena::in_use(address, size) && !control.fiber().notes(write);
+    if !easy {
+        return look_closely(address, size, write, pc);
+    }
+    if !races {
+        return;
+    }
+    let touch = Touch::new(address as u64, size as u64, write, false, pc);
+    match control.races.touch_quickly(thread, touch) {
+        Quickly::Done => {}
+        Quickly::Compare(cell, access) => compare(cell, access, thread, address, size),
+        Quickly::Far => look_closely(address, size, write, pc),
+    }
+}
+
+/// The rest of a look at a cell that others have touched.
+#[inline(never)]
+fn compare(cell: *mut Cell, access: Packed, thread: usize, address: usize, size: usize) {
+    // SAFETY: the cell was found a moment ago, and nothing has touched the tables since.
+    let other = with(|control| control.races.compare(unsafe { &mut *cell }, access, thread));
+    if let Some(other) = other {
+        let touch = Touch { address: address as u64, size: size as u64, what: access.by_nobody() };
+        race(touch, Conflict::with(other));
+    }
+}
+
 /// A thread's accesses to its own stack are looked at from the moment on at which another thread is seen on it: before that
 /// they cannot race. The run in which that happens first is repeated ([`crate::session`]), so none is missed.
-fn look(address: usize, size: usize, write: bool, pc: u64) {
+#[inline(never)]
+fn look_closely(address: usize, size: usize, write: bool, pc: u64) {
     arena::check(address, size, write, pc);
     let touch = Touch::new(address as u64, size as u64, write, false, pc);
     let other = with(|control| {
@@ -40,9 +81,7 @@ fn look(address: usize, size: usize, write: bool, pc: u64) {
         if own && !control.stacks_shared {
             return None;
         }
-        if !own {
-            control.reaches(address as u64);
-        }
+        control.reaches(address as u64);
         let current = control.current;
         control.races.touch(current, touch)
     });
@@ -118,40 +157,40 @@ macro_rules! accesses {
     };
 }
 
-accesses! {
-    noting entries_off_stack;
-    __tsan_read1: plain(1, false);
-    __tsan_read2: plain(2, false);
-    __tsan_read4: plain(4, false);
-    __tsan_read8: plain(8, false);
-    __tsan_read16: plain(16, false);
-    __tsan_write1: plain(1, true);
-    __tsan_write2: plain(2, true);
-    __tsan_write4: plain(4, true);
-    __tsan_write8: plain(8, true);
-    __tsan_write16: plain(16, true);
-    __tsan_read_write1: plain(1, true);
-    __tsan_read_write2: plain(2, true);
-    __tsan_read_write4: plain(4, true);
-    __tsan_read_write8: plain(8, true);
-    __tsan_read_write16: plain(16, true);
-    __tsan_unaligned_read1: plain(1, false);
-    __tsan_unaligned_read2: plain(2, false);
-    __tsan_unaligned_read4: plain(4, false);
-    __tsan_unaligned_read8: plain(8, false);
-    __tsan_unaligned_read16: plain(16, false);
-    __tsan_unaligned_write1: plain(1, true);
-    __tsan_unaligned_write2: plain(2, true);
-    __tsan_unaligned_write4: plain(4, true);
-    __tsan_unaligned_write8: plain(8, true);
-    __tsan_unaligned_write16: plain(16, true);
-    __tsan_unaligned_read_write1: plain(1, true);
-    __tsan_unaligned_read_write2: plain(2, true);
-    __tsan_unaligned_read_write4: plain(4, true);
-    __tsan_unaligned_read_write8: plain(8, true);
-    __tsan_unaligned_read_write16: plain(16, true);
-    __tsan_vptr_read: plain(8, false);
-    __tsan_vptr_update: plain(8, true);
+crate::entries_off_stack! {
+    look_at;
+    __tsan_read1: 1, 0;
+    __tsan_read2: 2, 0;
+    __tsan_read4: 4, 0;
+    __tsan_read8: 8, 0;
+    __tsan_read16: 16, 0;
+    __tsan_write1: 1, 1;
+    __tsan_write2: 2, 1;
+    __tsan_write4: 4, 1;
+    __tsan_write8: 8, 1;
+    __tsan_write16: 16, 1;
+    __tsan_read_write1: 1, 1;
+    __tsan_read_write2: 2, 1;
+    __tsan_read_write4: 4, 1;
+    __tsan_read_write8: 8, 1;
+    __tsan_read_write16: 16, 1;
+    __tsan_unaligned_read1: 1, 0;
+    __tsan_unaligned_read2: 2, 0;
+    __tsan_unaligned_read4: 4, 0;
+    __tsan_unaligned_read8: 8, 0;
+    __tsan_unaligned_read16: 16, 0;
+    __tsan_unaligned_write1: 1, 1;
+    __tsan_unaligned_write2: 2, 1;
+    __tsan_unaligned_write4: 4, 1;
+    __tsan_unaligned_write8: 8, 1;
+    __tsan_unaligned_write16: 16, 1;
+    __tsan_unaligned_read_write1: 1, 1;
+    __tsan_unaligned_read_write2: 2, 1;
+    __tsan_unaligned_read_write4: 4, 1;
+    __tsan_unaligned_read_write8: 8, 1;
+    __tsan_unaligned_read_write16: 16, 1;
+    __tsan_vptr_read: 8, 0;
+    __tsan_vptr_update: 8, 1;
 }
 
 accesses! {
@@ -199,9 +238,14 @@ unsafe extern "C" fn write_range(address: *mut c_void, size: usize) {
 }
 
 unsafe extern "C" fn copy(to: *mut c_void, from: *const c_void, size: usize) -> *mut c_void {
-    if size > 0 {
-        plain(from.cast_mut(), size, false);
-        plain(to, size, true);
+    if size > 0 && active() {
+        let pc = site::pc();
+        if !private(from as u64) {
+            look(from as usize, size, false, pc);
+        }
+        if !private(to as u64) {
+            look(to as usize, size, true, pc);
+        }
     }
     // SAFETY: the caller's request; `memmove` also serves where `memcpy` was asked for.
     unsafe { libc::memmove(to, from, size) }

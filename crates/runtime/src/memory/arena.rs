@@ -15,7 +15,7 @@ use std::ffi::{c_int, c_void};
 use selvedge_driver::{FindingKind, Reuse};
 use selvedge_explore::{Access, Kind, Pick};
 
-use crate::control::{active, with};
+use crate::control::{active, state, with};
 use crate::fiber::{Wants, fail};
 use crate::heap::{__libc_calloc, __libc_free, __libc_malloc, __libc_memalign, __libc_realloc};
 use crate::posix::objects;
@@ -122,13 +122,20 @@ pub fn map() -> bool {
 }
 
 /// The part of the current thread.
+#[inline(always)]
 fn part() -> (usize, &'static mut Part) {
-    let thread = with(|control| control.current);
+    // SAFETY: code under control calls; the borrow ends at once.
+    let thread = unsafe { state() }.current;
     let parts = &mut arena().parts;
     if parts.len() <= thread {
-        parts.resize_with(thread + 1, Part::default);
+        add_parts(parts, thread);
     }
     (BASE + thread * PART, &mut parts[thread])
+}
+
+#[cold]
+fn add_parts(parts: &mut Vec<Part>, thread: usize) {
+    parts.resize_with(thread + 1, Part::default);
 }
 
 /// Everything is free again.
@@ -155,6 +162,21 @@ fn shadow(address: usize) -> *mut u8 {
     (SHADOW + (address - BASE) / UNIT) as *mut u8
 }
 
+/// Fills units that begin at this address with what new memory holds: what an earlier run left there must not be seen. As with [`mark`], without a
+/// call if there are few.
+#[inline(always)]
+fn fill(block: usize, units: usize) {
+    // SAFETY: the block lies inside the arena.
+    unsafe {
+        if units > 16 {
+            std::ptr::write_bytes(block as *mut u8, JUNK, units * UNIT);
+        } else {
+            let words = block as *mut u64;
+            (0..2 * units).for_each(|word| words.add(word).write_volatile(u64::from_ne_bytes([JUNK; 8])));
+        }
+    }
+}
+
 /// Says of units that begin at this address what they are. Blocks are small, and calling `memset` for a few bytes costs more than
 /// writing them.
 #[inline(always)]
@@ -176,22 +198,26 @@ pub fn is_freed(address: usize) -> bool {
     inside(address) && unsafe { *shadow(address) } == FREED
 }
 
+/// Whether an access touches no arena memory that is not in use, as far as that is seen at a glance.
+#[inline(always)]
+pub fn in_use(address: usize, size: usize) -> bool {
+    !inside(address)
+        // SAFETY: shadow of an address inside the arena.
+        || size <= UNIT - address % UNIT && unsafe { *shadow(address) } == IN_USE
+}
+
 /// Stops the run if an access touches arena memory that is not in use.
 #[inline(always)]
 pub fn check(address: usize, size: usize, write: bool, pc: u64) {
-    if inside(address) && size > 0 {
-        let last = address.wrapping_add(size - 1);
-        // SAFETY: shadow of an address inside the arena.
-        if address / UNIT == last / UNIT && unsafe { *shadow(address) } == IN_USE {
-            return;
-        }
+    if !in_use(address, size) {
         check_inside(address, size, write, pc);
     }
 }
 
 #[inline(never)]
 fn check_inside(address: usize, size: usize, write: bool, pc: u64) {
-    let last = address.saturating_add(size - 1);
+    let Some(more) = size.checked_sub(1) else { return };
+    let last = address.saturating_add(more);
     // SAFETY: shadow of addresses inside the arena.
     let (first, end) = unsafe { (*shadow(address), if inside(last) { *shadow(last) } else { 0 }) };
     if first == IN_USE && end == IN_USE {
@@ -206,22 +232,32 @@ fn check_inside(address: usize, size: usize, write: bool, pc: u64) {
 }
 
 /// A freed block of that many units, as the policy has it.
+#[inline(always)]
 fn reuse(units: usize, pc: u64) -> Option<usize> {
-    if units > CLASSES {
-        return None;
-    }
-    let reuse = with(|control| control.settings.reuse);
-    if reuse == Reuse::Quarantine {
+    // SAFETY: code under control calls; the borrow ends at once.
+    let reuse = unsafe { state() }.settings.reuse;
+    if units > CLASSES || reuse == Reuse::Quarantine {
         return None;
     }
     let shared = !arena().shared.blocks[units].is_empty();
     note_reuse(units, shared);
-    let list = || if shared { &mut arena().shared.blocks[units] } else { &mut part().1.free.blocks[units] };
+    if blocks(units, shared).is_empty() { None } else { reuse_one(reuse, units, shared, pc) }
+}
+
+/// The freed blocks of that many units: those that other threads freed, or those of the thread itself.
+#[inline(always)]
+fn blocks(units: usize, shared: bool) -> &'static mut VecDeque<usize> {
+    if shared { &mut arena().shared.blocks[units] } else { &mut part().1.free.blocks[units] }
+}
+
+/// One of some blocks.
+#[inline(never)]
+fn reuse_one(reuse: Reuse, units: usize, shared: bool, pc: u64) -> Option<usize> {
     match reuse {
         Reuse::Quarantine => None,
-        Reuse::Fifo => list().pop_front(),
-        Reuse::Lifo => list().pop_back(),
-        Reuse::Branch if list().len() < 2 => list().pop_back(),
+        Reuse::Fifo => blocks(units, shared).pop_front(),
+        Reuse::Lifo => blocks(units, shared).pop_back(),
+        Reuse::Branch if blocks(units, shared).len() < 2 => blocks(units, shared).pop_back(),
         Reuse::Branch => {
             point::arrive(point::nothing(), Wants::Nothing, pc);
             let newest = with(|control| {
@@ -230,20 +266,23 @@ fn reuse(units: usize, pc: u64) -> Option<usize> {
                 point::finish(control, None, false, None);
                 chosen == 0
             });
-            if newest { list().pop_back() } else { list().pop_front() }
+            // Others may have taken and given some meanwhile.
+            let list = blocks(units, shared);
+            if newest { list.pop_back() } else { list.pop_front() }
         }
     }
 }
 
 /// What `malloc` answers depends on what other threads have freed, and so belongs to the step that it follows. What happens while there is
 /// one thread only comes before everything that others do.
+#[inline(always)]
 fn note_reuse(units: usize, changed: bool) {
-    with(|control| {
-        if control.created > 1 {
-            let kind = if changed { Kind::Update } else { Kind::Read };
-            control.trace.amend(Access::new(objects::heap(units), 1, kind));
-        }
-    });
+    // SAFETY: code under control calls; the borrow ends at once.
+    let control = unsafe { state() };
+    if control.created > 1 {
+        let kind = if changed { Kind::Update } else { Kind::Read };
+        control.trace.amend(Access::new(objects::heap(units), 1, kind));
+    }
 }
 
 /// Keeps a freed block for those who may have it.
@@ -269,14 +308,14 @@ fn allocate(size: usize, align: usize) -> *mut c_void {
         None => {
             let (base, part) = part();
             // One unit before every block: its size, and a gap that shows accesses past the end of the block before.
-            let block = (base + part.used + UNIT).next_multiple_of(align.max(UNIT));
+            // Alignments are powers of two, which a division would not know.
+            let mask = align.max(UNIT) - 1;
+            let block = (base + part.used + UNIT + mask) & !mask;
             if block + rounded > base + PART - UNIT {
                 return std::ptr::null_mut();
             }
             part.used = block + rounded - base;
-            // What an earlier run left there must not be seen.
-            // SAFETY: the block lies inside the arena.
-            unsafe { (0..units).for_each(|unit| (block as *mut [u8; UNIT]).add(unit).write([JUNK; UNIT])) };
+            fill(block, units);
             block
         }
     };

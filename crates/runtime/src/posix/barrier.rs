@@ -1,4 +1,4 @@
-//! Barriers and one-time initialisation.
+//! Barriers.
 
 use std::ffi::{c_int, c_void};
 
@@ -7,7 +7,7 @@ use selvedge_explore::{Access, Kind};
 use crate::control::{active, with};
 use crate::fiber::Wants;
 use crate::posix::condition::{rouse, sleep};
-use crate::posix::objects::{self, Barrier, Once};
+use crate::posix::objects::{self, Barrier};
 use crate::posix::real;
 use crate::{point, site};
 
@@ -15,7 +15,6 @@ crate::entries! {
     pthread_barrier_init => init_at;
     pthread_barrier_destroy => destroy_at;
     pthread_barrier_wait => wait_at;
-    pthread_once => once_at;
 }
 
 type P = *mut c_void;
@@ -86,65 +85,4 @@ unsafe extern "C" fn wait_at(barrier: P) -> c_int {
         return unsafe { real::pthread_barrier_wait()(barrier) };
     }
     wait(barrier as usize, site::pc())
-}
-
-/// Runs an initialisation once; others wait for its end.
-pub fn once(once: usize, body: unsafe extern "C" fn(), pc: u64) {
-    let access = Access::new(objects::lock(once), 1, Kind::Update);
-    point::arrive(access, Wants::Nothing, pc);
-    let found = with(|control| {
-        let state = control.objects.onces.entry(once).or_default();
-        let found = *state;
-        if found == Once::New {
-            *state = Once::Running;
-        }
-        let mut access = access;
-        if found != Once::New {
-            access.kind = Kind::Read;
-        }
-        control.trace.access(access);
-        control.fiber().spin.effect();
-        point::finish(control, None, false, None);
-        found
-    });
-    let done = objects::done(once);
-    match found {
-        Once::New => {
-            // SAFETY: the caller's own initialisation.
-            unsafe { body() };
-            let access = Access::new(done, 1, Kind::Write);
-            point::arrive(access, Wants::Nothing, pc);
-            with(|control| {
-                let current = control.current;
-                control.objects.onces.insert(once, Once::Done);
-                control.races.release(current, done);
-                control.trace.access(access);
-                // Those who look from now on find it done.
-                control.trace.access(Access::new(objects::lock(once), 1, Kind::Write));
-                point::finish(control, None, false, None);
-            });
-        }
-        Once::Running => {
-            let access = Access::new(done, 1, Kind::Await).waiting();
-            point::arrive(access, Wants::Once(once), pc);
-            point::record(access, None);
-        }
-        Once::Done => {}
-    }
-    with(|control| {
-        let current = control.current;
-        control.races.acquire(current, done);
-    });
-}
-
-unsafe extern "C" fn once_at(control: P, body: unsafe extern "C" fn()) -> c_int {
-    if !active() {
-        // SAFETY: the caller's request.
-        return unsafe { real::pthread_once()(control, body) };
-    }
-    // SAFETY: glibc writes 2 to the word when the initialisation is done, which it may have been before the run.
-    if unsafe { *control.cast::<u32>() } != 2 {
-        once(control as usize, body, site::pc());
-    }
-    0
 }

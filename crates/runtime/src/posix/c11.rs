@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use crate::control::{Body, active, with};
 use crate::fiber::{self, Destructor};
 use crate::posix::mutex::Flavour;
-use crate::posix::{barrier, condition, keys, mutex, real, thread, time};
+use crate::posix::{condition, keys, mutex, once, real, thread, time};
 use crate::{point, site};
 
 const SUCCESS: c_int = 0;
@@ -190,12 +190,12 @@ unsafe extern "C" fn broadcast_at(condition: P) -> c_int {
     answer(condition::signal(condition as usize, true, site::pc()))
 }
 
-unsafe extern "C" fn once_at(flag: P, body: unsafe extern "C" fn()) {
+unsafe extern "C-unwind" fn once_at(flag: P, body: unsafe extern "C-unwind" fn()) {
     if !active() {
         // SAFETY: the caller's request.
         return unsafe { real::call_once()(flag, body) };
     }
-    barrier::once(flag as usize, body, site::pc());
+    once::once(flag as usize, body, site::pc());
 }
 
 unsafe extern "C" fn key_create_at(key: *mut u32, destructor: Option<Destructor>) -> c_int {

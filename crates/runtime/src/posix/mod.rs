@@ -8,6 +8,7 @@ pub mod futex;
 pub mod keys;
 pub mod mutex;
 pub mod objects;
+pub mod once;
 pub mod process;
 pub mod real;
 pub mod rwlock;

@@ -198,9 +198,9 @@ impl Objects {
         self.rwlocks.get(&address).is_none_or(|lock| lock.writer.is_none() && lock.readers.is_empty())
     }
 
-    /// Whether the initialisation is done.
-    pub fn once_done(&self, address: usize) -> bool {
-        self.onces.get(&address) == Some(&Once::Done)
+    /// Whether nobody is at the initialisation.
+    pub fn once_idle(&self, address: usize) -> bool {
+        self.onces.get(&address) != Some(&Once::Running)
     }
 
     /// A new key.

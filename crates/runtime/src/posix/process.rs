@@ -18,6 +18,9 @@ crate::entries! {
     _exit => exit_now_at;
     _Exit => exit_now_at;
     quick_exit => exit_now_at;
+    __cxa_atexit => at_exit_at;
+    __cxa_at_quick_exit => at_quick_exit_at;
+    on_exit => on_exit_at;
     sigaltstack => sigaltstack_at;
 }
 
@@ -51,6 +54,32 @@ unsafe extern "C" fn abort_at() -> ! {
         fail(FindingKind::Crash, "abort was called".into(), pc);
     }
     sys::exit(134)
+}
+
+/// Something is to be done at the end of the process, such as the destructor of a local static of C++. What a run registers is
+/// forgotten with everything else that it did: the process ends later, and the static will not exist.
+unsafe extern "C" fn at_exit_at(body: *mut c_void, argument: *mut c_void, module: *mut c_void) -> c_int {
+    if active() {
+        return 0;
+    }
+    // SAFETY: the caller's request.
+    unsafe { real::__cxa_atexit()(body, argument, module) }
+}
+
+unsafe extern "C" fn at_quick_exit_at(body: *mut c_void, module: *mut c_void) -> c_int {
+    if active() {
+        return 0;
+    }
+    // SAFETY: the caller's request.
+    unsafe { real::__cxa_at_quick_exit()(body, module) }
+}
+
+unsafe extern "C" fn on_exit_at(body: *mut c_void, argument: *mut c_void) -> c_int {
+    if active() {
+        return 0;
+    }
+    // SAFETY: the caller's request.
+    unsafe { real::on_exit()(body, argument) }
 }
 
 unsafe extern "C" fn exit_at(code: c_int) {

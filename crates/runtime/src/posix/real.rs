@@ -21,13 +21,13 @@ fn find(cache: &AtomicUsize, name: &'static str) -> usize {
 }
 
 macro_rules! real {
-    ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => { $(
+    ($abi:literal $($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => { $(
         #[doc = concat!("libc's `", stringify!($name), "`.")]
-        pub fn $name() -> unsafe extern "C" fn($($argument),*) $(-> $result)? {
+        pub fn $name() -> unsafe extern $abi fn($($argument),*) $(-> $result)? {
             static CACHE: AtomicUsize = AtomicUsize::new(0);
             let found = find(&CACHE, concat!(stringify!($name), "\0"));
             // SAFETY: libc's function of that name has that type.
-            unsafe { std::mem::transmute::<usize, unsafe extern "C" fn($($argument),*) $(-> $result)?>(found) }
+            unsafe { std::mem::transmute::<usize, unsafe extern $abi fn($($argument),*) $(-> $result)?>(found) }
         }
     )* };
 }
@@ -37,7 +37,7 @@ type Start = unsafe extern "C" fn(P) -> P;
 type Attributes = *const libc::pthread_attr_t;
 type Key = Option<unsafe extern "C" fn(P)>;
 
-real! {
+real! { "C"
     pthread_create: fn(*mut libc::pthread_t, Attributes, Start, P) -> c_int;
     pthread_join: fn(libc::pthread_t, *mut P) -> c_int;
     pthread_tryjoin_np: fn(libc::pthread_t, *mut P) -> c_int;
@@ -72,7 +72,12 @@ real! {
     pthread_barrier_init: fn(P, P, u32) -> c_int;
     pthread_barrier_destroy: fn(P) -> c_int;
     pthread_barrier_wait: fn(P) -> c_int;
-    pthread_once: fn(P, unsafe extern "C" fn()) -> c_int;
+    __cxa_atexit: fn(P, P, P) -> c_int;
+    __cxa_at_quick_exit: fn(P, P) -> c_int;
+    on_exit: fn(P, P) -> c_int;
+    __cxa_guard_acquire: fn(P) -> c_int;
+    __cxa_guard_release: fn(P);
+    __cxa_guard_abort: fn(P);
     pthread_spin_init: fn(P, c_int) -> c_int;
     pthread_spin_destroy: fn(P) -> c_int;
     pthread_spin_lock: fn(P) -> c_int;
@@ -122,6 +127,13 @@ real! {
     cnd_broadcast: fn(P) -> c_int;
     cnd_wait: fn(P, P) -> c_int;
     cnd_timedwait: fn(P, P, P) -> c_int;
-    call_once: fn(P, unsafe extern "C" fn());
     __libc_start_main: fn(P, c_int, P, P, P, P, P) -> c_int;
+}
+
+type Body = unsafe extern "C-unwind" fn();
+
+// An exception may come out of these.
+real! { "C-unwind"
+    pthread_once: fn(P, Body) -> c_int;
+    call_once: fn(P, Body);
 }

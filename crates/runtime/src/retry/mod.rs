@@ -108,9 +108,19 @@ pub struct Trail {
 
 impl Trail {
     /// The thread did something that is more than reading.
+    #[inline(always)]
     pub fn clear(&mut self) {
-        self.used = 0;
-        self.reads.clear();
+        // What was read counts from the first point on.
+        if self.used > 0 {
+            self.used = 0;
+            self.reads.clear();
+        }
+    }
+
+    /// Whether it has read nothing.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.used == 0
     }
 
     /// Forgets everything.

@@ -34,6 +34,7 @@ impl Snapshot {
         metric("events_total", "counter", "Calls and returns that were taken.", counts.events);
         metric("operations_total", "counter", "Operations that ended.", counts.operations);
         metric("unchecked_total", "counter", "Operations that could not be checked in full.", counts.unchecked);
+        metric("removals_untold_total", "counter", "Removals whose outcome nobody knows.", counts.untold);
         metric("repeated_values_total", "counter", "Insertions of a value that was inside.", counts.repeated);
         metric("events_refused_total", "counter", "Events that did not fit.", counts.refused);
         metric("lines_unreadable_total", "counter", "Lines that are no events.", self.lines_unreadable);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use selvedge_history::Value;
 use selvedge_history::format::{LineEvent, read_line};
-use selvedge_history::monitor::{Called, Counts, Merge, Monitor, Refused, Rule, Settings, Violation};
+use selvedge_history::monitor::{Called, Merge, Monitor, Refused, Rule, Settings, Violation};
 use selvedge_history::object::{Kind, Misuse};
 use serde_json::json;
 
@@ -409,7 +409,7 @@ impl Watcher {
         self.shoot(snapshot);
         let counts = self.monitor.counts();
         let kind = self.monitor.kind();
-        let doubts = self.doubts(&counts);
+        let doubts = self.doubts();
         let (verdict, exit) = match (counts.violations, doubts.is_empty()) {
             (0, true) => ("pass", Exit::Pass),
             (0, false) => ("unknown", Exit::Unknown),
@@ -428,7 +428,7 @@ impl Watcher {
             let document = json!({
                 "verdict": verdict, "criterion": "linearizability", "object": kind.name(), "coverage": "monitored",
                 "events": counts.events, "operations": counts.operations, "violations": counts.violations,
-                "by_rule": rules, "open": counts.open, "unchecked": counts.unchecked, "repeated": counts.repeated,
+                "by_rule": rules, "open": counts.open, "unchecked": counts.unchecked, "untold": counts.untold, "repeated": counts.repeated,
                 "refused": counts.refused, "unreadable": self.unreadable, "cut": self.cut, "late": self.late,
                 "untimed": self.untimed, "restarts": counts.restarts, "writers": self.writers_total, "doubts": doubts,
                 "seconds": self.started.elapsed().as_secs_f64(), "version": env!("CARGO_PKG_VERSION"),
@@ -450,31 +450,25 @@ impl Watcher {
     }
 
     /// Why the absence of violations would not mean that there are none.
-    fn doubts(&self, counts: &Counts) -> Vec<String> {
-        let mut doubts = Vec::new();
-        if !Monitor::is_exact(self.monitor.kind()) {
-            doubts.push(format!("the rules for a {} see most violations, not all", self.monitor.kind()));
-        }
-        if let Some(k) = self.settings.k {
-            doubts.push(format!("counting at k={k} sees what is recent, not all"));
-        }
-        let mut doubt = |number: u64, what: &str| {
-            if number > 0 {
-                doubts.push(format!("{} {what}", count(number)));
-            }
+    fn doubts(&self) -> Vec<String> {
+        let mut doubts: Vec<String> = self
+            .monitor
+            .doubts()
+            .iter()
+            .map(|doubt| match doubt.number() {
+                Some(number) => format!("{} {}", count(number), doubt.what()),
+                None => doubt.what(),
+            })
+            .collect();
+        let mut doubt = |number: u64, one: &str, many: &str| match number {
+            0 => {}
+            1 => doubts.push(format!("1 {one}")),
+            _ => doubts.push(format!("{} {many}", count(number))),
         };
-        doubt(counts.unchecked, "operations went unchecked");
-        doubt(counts.repeated, "insertions of a value that was inside already");
-        doubt(counts.refused, "events did not fit");
-        doubt(self.unreadable, "lines could not be read");
-        doubt(self.cut, "lines were cut off by the end of their writer");
-        doubt(self.late, "calls came too late");
-        doubt(self.untimed, "events had no time");
-        doubt(counts.restarts, "times checking started over");
-        doubt(counts.open, "operations are still open");
-        if self.settings.attach {
-            doubts.push("what happened before the monitor began".to_owned());
-        }
+        doubt(self.unreadable, "line could not be read", "lines could not be read");
+        doubt(self.cut, "line was cut off by the end of its writer", "lines were cut off by the end of their writers");
+        doubt(self.late, "call came too late", "calls came too late");
+        doubt(self.untimed, "event had no time", "events had no time");
         doubts
     }
 }

@@ -14,7 +14,7 @@ use super::super::{Decided, json, limit_text, replay, sentence};
 use super::counting::Counting;
 use super::partial::{self, Partial};
 use super::{Badge, Page};
-use crate::quantity::counted;
+use crate::quantity::{count, counted};
 
 /// Of an order that goes no further only the end is asked about: so many states are told, of the first and of the others.
 const STATES_TOLD: [usize; 2] = [2_000, 300];
@@ -181,7 +181,9 @@ impl Decided<'_> {
                 0 => "The longest order found".to_owned(),
                 number => format!("Another order, number {}", number + 1),
             };
-            let order = self.ends(self.order(name, &partial.order), orders.len(), |_| self.dead_end(&partial));
+            let order = self.ends(self.order(name, &partial.order), orders.len(), |_| {
+                format!("{} {}", left_out(&partial, ops.len()), self.dead_end(&partial)).trim().to_owned()
+            });
             let stuck = partial.stuck.iter().take(STUCK_MAX).map(|(op, why)| (op.0, why.clone())).collect();
             orders.push(Order { stuck, ..order });
         }
@@ -261,4 +263,17 @@ fn bars(reading: Reading<'_>) -> (Vec<String>, Vec<Bar>) {
         (lane, operation.call, end, reading.label(OpId(op)), reading.lines(OpId(op)))
     });
     (names, ops.collect())
+}
+
+/// How much of a long history an order has, and where the rest is.
+fn left_out(partial: &Partial, operations: usize) -> String {
+    let rest = operations - partial.order.len().min(operations);
+    if operations <= SEARCHED_WHOLE || rest == 0 {
+        return String::new();
+    }
+    let placed = format!("{} of {}", count(partial.order.len() as u64), counted(operations as u64, "operation"));
+    let rest = count(rest as u64);
+    format!(
+        "This order has {placed}; the other {rest} are in the lanes only. Longer orders may exist, since the search for them is short."
+    )
 }

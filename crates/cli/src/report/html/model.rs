@@ -3,7 +3,7 @@
 use selvedge_model::{Drawn, Reason, Trace, Verdict};
 use serde::Serialize;
 
-use super::super::model::{Checked, Outcome, Page as Report, explanation, headline, numbers, one_line};
+use super::super::model::{Checked, Outcome, Page as Report, explanation, headline, numbers, one_line, reductions};
 use super::super::text::{clean, strip};
 use super::super::{Entry, json};
 use super::{Badge, Page};
@@ -105,7 +105,9 @@ impl Report<'_> {
                     Verdict::Pass | Verdict::Fail => says,
                     Verdict::Unknown(_) => format!("{says}; no violation so far, and that says nothing about the rest"),
                 };
-                (says, numbers(&answer.statistics, self.stats), why.collect(), repeats)
+                let seen = &answer.statistics;
+                let numbers = [Some(numbers(seen, self.stats)), reductions(seen)];
+                (says, numbers.into_iter().flatten().collect::<Vec<_>>().join("; "), why.collect(), repeats)
             }
             Outcome::Trouble(trouble) => (clean(&trouble.to_string()), String::new(), Vec::new(), None),
         };

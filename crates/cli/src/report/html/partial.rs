@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use selvedge_history::object::{Object, ObjectVisitor};
-use selvedge_history::{Budget, Limit, OpId, Value, Verdict, check};
+use selvedge_history::{Budget, End, History, Limit, OpId, Value, Verdict, check};
 
 use super::super::operation::Reading;
 use super::super::replay;
@@ -50,9 +50,9 @@ pub fn longest(reading: Reading<'_>, initial: Option<&Value>, ops: &[OpId], begi
     reading.kind.with_object(initial, Explain { reading, ops, beginning }).ok().flatten().unwrap_or_default()
 }
 
-/// An order of as much of a history as can be explained at all, event by event, when the first `wrong` events cannot: the longest beginning that is right is found by
-/// going back in growing steps and then by halving, since every beginning of what is right is right. For a log of one object. `None` when it was not found in
-/// time.
+/// An order of a long beginning of a history whose first `wrong` events have none, found by going back in growing steps and then by halving. A beginning is
+/// what was called so far, with the results that were returned later: it has few pending operations, so that the fast algorithms decide it. It may be a little shorter than need be.
+/// For a log of one object. `None` when it was not found in time.
 pub fn explained(reading: Reading<'_>, initial: Option<&Value>, wrong: usize) -> Option<Vec<OpId>> {
     let budget = Budget::new();
     let done = AtomicBool::new(false);
@@ -78,7 +78,7 @@ fn halve(reading: Reading<'_>, initial: Option<&Value>, wrong: usize, budget: &B
         // Nothing is known to be right yet: it is most likely near.
         let next = if right == 0 { wrong.saturating_sub(step).max(1) } else { right.midpoint(wrong) };
         step *= 2;
-        short.history = reading.log.history.prefix(next);
+        short.history = called_before(&reading.log.history, next);
         match check::check(&short, reading.kind, initial, budget).ok()?.verdict {
             Verdict::Pass(parts) => {
                 right = next;
@@ -89,6 +89,15 @@ fn halve(reading: Reading<'_>, initial: Option<&Value>, wrong: usize, budget: &B
         }
     }
     Some(order)
+}
+
+/// The operations called in the first `events` events, with whatever they returned.
+fn called_before<I: Clone, O: Clone>(history: &History<I, O>, events: usize) -> History<I, O> {
+    let called = history.operations().iter().take_while(|operation| (operation.call as usize) < events);
+    let ops: Vec<OpId> = called.zip(0..).map(|(_, number)| OpId(number)).collect();
+    let pending = ops.iter().any(|&op| history.operation(op).output().is_none());
+    let end = if pending { End::Truncated } else { End::Complete };
+    history.project(&ops, end, |_, operation| (operation.input.clone(), operation.output().cloned()))
 }
 
 struct Explain<'a> {

@@ -82,7 +82,7 @@ impl Search<'_> {
         }
         let later = order.len() - placed.iter().filter(|placed| **placed).count();
         all && self.rules.reading == Reading::Prefix
-            && later < self.factor as usize
+            && later < self.later_max()
             && self
                 .alphabet
                 .iter()
@@ -94,6 +94,12 @@ impl Search<'_> {
         let found = self.linearize(order, moment);
         order.pop();
         found
+    }
+
+    /// Of each class as many may come after the end as places are left open there.
+    fn later_max(&self) -> usize {
+        let classes: BTreeSet<_> = self.alphabet.iter().filter_map(|(call, _)| (self.class)(call.method)).collect();
+        classes.len() * self.factor as usize
     }
 
     /// When the insertion that allows this was called; `None` where there is none.
@@ -110,10 +116,22 @@ impl Search<'_> {
         calls.get(before).copied()
     }
 
+    /// Whether what comes after the end is only ever of a class of which, up to there, the linearization and the run have not the same
+    /// operations.
+    fn is_closing(&self, order: &[(Option<usize>, Did)], run: &[usize]) -> bool {
+        let class = |j: usize| (self.class)(order[j].1.0.method);
+        (self.ops.len()..order.len()).all(|end| {
+            let of_class = |j: &usize| class(*j) == class(end);
+            let emitted: BTreeSet<usize> = (0..end).filter(of_class).collect();
+            let executed: BTreeSet<usize> = run[..end].iter().copied().filter(of_class).collect();
+            emitted != executed
+        })
+    }
+
     fn execute(&self, order: &[(Option<usize>, Did)], run: &mut Vec<usize>, inside: &BTreeSet<i64>) -> bool {
         let i = run.len();
         if i == order.len() {
-            return true;
+            return self.is_closing(order, run);
         }
         let class = |j: usize| (self.class)(order[j].1.0.method);
         let place = |j: usize| (0..j).filter(|&other| class(other) == class(j)).count();

@@ -7,7 +7,7 @@ use foldhash::fast::FixedState;
 
 use super::super::eval::Words;
 use super::super::program::{Ex, ExId, Node, NodeId, Parts, Program, Seen, St};
-use super::Alike;
+use super::{Alike, Way};
 
 /// How far the text is followed for the first step of a process.
 const FAR: u32 = 50;
@@ -52,18 +52,27 @@ impl Alike {
         let start = program.process_start(words);
         let Some(parts) = self.parts(program, words, start) else { return };
         for (thread, &(begin, _)) in parts.iter().enumerate() {
-            let mut at = begin;
-            let mut node = NodeId(words[at] as u32);
-            while let Node::SequenceRun(_) = program.node(node) {
-                at += 1 + program.env_len(node);
-                node = NodeId(words[at] as u32);
-            }
+            let (at, node) = first_node(program, words, begin);
             // Termination within a sequence is a silent step.
             let ends = at > begin && matches!(program.node(node), Node::Skip);
-            if ends || self.private[node.0 as usize] == Some(true) {
+            if ends || self.is_noted(node, Way::Silent) {
                 threads.push(thread as u32);
             }
         }
+    }
+
+    /// Whether all next steps of a thread are calls, or all are returns, that touch nothing of others.
+    pub fn apart(&self, program: &Program, words: &[i32], thread: u32) -> bool {
+        let start = program.process_start(words);
+        let Some(parts) = self.parts(program, words, start) else { return false };
+        parts.get(thread as usize).is_some_and(|&(begin, _)| {
+            let (_, node) = first_node(program, words, begin);
+            self.is_noted(node, Way::Call) || self.is_noted(node, Way::Return)
+        })
+    }
+
+    fn is_noted(&self, node: NodeId, way: Way) -> bool {
+        self.own[way as usize][node.0 as usize] == Some(true)
     }
 
     /// Where the parts begin and end; nothing once they have terminated together.
@@ -91,38 +100,46 @@ impl Alike {
         places.into_iter().for_each(|place| words[place] = thread);
     }
 
-    /// Finds out whether all first steps of a node are silent and touch nothing but the thread's own rows. Each node is looked at once; what
-    /// refers to itself, or is too far away, is not.
-    pub(super) fn note_private(&mut self, program: &Program, node: NodeId, depth: u32) -> bool {
+    /// Finds out whether all first steps of a node are of one way and touch nothing but the thread's own rows. Each node is looked at once;
+    /// what refers to itself, or is too far away, is not.
+    pub(super) fn note_own(&mut self, program: &Program, node: NodeId, way: Way, depth: u32) -> bool {
         let at = node.0 as usize;
-        if let Some(known) = self.private[at] {
+        if let Some(known) = self.own[way as usize][at] {
             return known;
         }
-        self.private[at] = Some(false);
-        let private = depth < FAR && self.begins_alone(program, node) && {
-            firsts(program, node).iter().all(|&first| self.note_private(program, first, depth + 1))
+        self.own[way as usize][at] = Some(false);
+        let own = depth < FAR && self.begins(program, node, way) && {
+            firsts(program, node).iter().all(|&first| self.note_own(program, first, way, depth + 1))
         };
-        self.private[at] = Some(private);
-        private
+        self.own[way as usize][at] = Some(own);
+        own
     }
 
-    /// Whether a node itself does nothing but silent steps on its own rows; what it goes on with before a step is not looked at.
-    fn begins_alone(&self, program: &Program, node: NodeId) -> bool {
+    /// Whether a node itself does nothing but steps of one way on its own rows; what it goes on with before a step is not looked at.
+    fn begins(&self, program: &Program, node: NodeId, way: Way) -> bool {
         let own = |id: ExId| self.is_own(program, id);
         let ranges = |parts: &Parts| match parts {
             Parts::Each(_) => true,
             Parts::Indexed(indices, ..) => indices.iter().flatten().all(|&(low, high)| own(low) && own(high)),
         };
         match program.node(node) {
-            Node::Event { seen: Seen::Tau, block, .. } => {
-                block.is_none_or(|block| self.touches_own(program, &program.blocks[block as usize]))
+            Node::Event { seen, block, .. } => {
+                let fits = match (seen, way) {
+                    (Seen::Tau, Way::Silent) => true,
+                    (Seen::Event(name, args), Way::Call | Way::Return) => {
+                        self.names[usize::from(way == Way::Return)].contains(name)
+                            && args.iter().all(|&(arg, _)| own(arg))
+                    }
+                    _ => false,
+                };
+                fits && block.is_none_or(|block| self.touches_own(program, &program.blocks[block as usize]))
             }
-            Node::If(condition, ..)
-            | Node::IfBlocking(condition, _)
-            | Node::IfAtomic(condition, ..)
-            | Node::Guard(condition, _) => own(*condition),
-            Node::Case(cases, _) => cases.iter().all(|&(condition, _)| own(condition)),
-            Node::Internal(parts) | Node::General(parts) => ranges(parts),
+            // These decide in a silent step of their own.
+            Node::If(condition, ..) | Node::IfBlocking(condition, _) => way == Way::Silent && own(*condition),
+            Node::Case(cases, _) => way == Way::Silent && cases.iter().all(|&(condition, _)| own(condition)),
+            Node::Internal(parts) => way == Way::Silent && ranges(parts),
+            Node::IfAtomic(condition, ..) | Node::Guard(condition, _) => own(*condition),
+            Node::General(parts) => ranges(parts),
             Node::Call { args, .. } => args.iter().all(|&arg| own(arg)),
             _ => false,
         }
@@ -159,6 +176,17 @@ impl Alike {
             St::Set { .. } | St::Change { .. } => false,
         })
     }
+}
+
+/// Where a process stands, within sequences.
+fn first_node(program: &Program, words: &[i32], begin: usize) -> (usize, NodeId) {
+    let mut at = begin;
+    let mut node = NodeId(words[at] as u32);
+    while let Node::SequenceRun(_) = program.node(node) {
+        at += 1 + program.env_len(node);
+        node = NodeId(words[at] as u32);
+    }
+    (at, node)
 }
 
 /// The nodes whose first steps are those of a node.

@@ -1,0 +1,151 @@
+//! One-time initialisation: `pthread_once`, and the guards of C++'s local statics.
+//!
+//! Invariant: at most one thread is at an initialisation; whoever finds it done comes after its end. One that an exception left is
+//! as if it had not begun.
+
+use std::ffi::{c_int, c_void};
+
+use selvedge_explore::{Access, Kind};
+
+use crate::abi::atomic;
+use crate::control::{active, with};
+use crate::fiber::Wants;
+use crate::posix::objects::{self, Once};
+use crate::posix::real;
+use crate::{point, site};
+
+crate::entries! {
+    pthread_once => once_at;
+    __cxa_guard_acquire => acquire_at;
+    __cxa_guard_abort => abort_at;
+}
+
+crate::entries_with_registers! {
+    __cxa_guard_release => release_at;
+}
+
+type P = *mut c_void;
+
+/// Looks whether the initialisation is done, and if it has not begun, begins it. Where somebody is at it, waits for the end.
+fn begin(once: usize, pc: u64) -> bool {
+    loop {
+        let found = look(once, pc);
+        let done = objects::done(once);
+        if found == Once::Running {
+            let access = Access::new(done, 1, Kind::Await).waiting();
+            point::arrive(access, Wants::Once(once), pc);
+            point::record(access, None);
+        }
+        let left = with(|control| {
+            let current = control.current;
+            control.races.acquire(current, done);
+            found == Once::Running && !control.objects.onces.get(&once).is_some_and(|state| *state == Once::Done)
+        });
+        if !left {
+            return found == Once::New;
+        }
+    }
+}
+
+fn look(once: usize, pc: u64) -> Once {
+    let access = Access::new(objects::lock(once), 1, Kind::Update);
+    point::arrive(access, Wants::Nothing, pc);
+    with(|control| {
+        let state = control.objects.onces.entry(once).or_default();
+        let found = *state;
+        if found == Once::New {
+            *state = Once::Running;
+        }
+        let mut access = access;
+        if found != Once::New {
+            access.kind = Kind::Read;
+        }
+        control.trace.access(access);
+        control.fiber().spin.effect();
+        point::finish(control, None, false, None);
+        found
+    })
+}
+
+/// The thread that was at the initialisation is no longer.
+fn end(once: usize, state: Once, pc: u64) {
+    let done = objects::done(once);
+    let access = Access::new(done, 1, Kind::Write);
+    point::arrive(access, Wants::Nothing, pc);
+    with(|control| {
+        let current = control.current;
+        control.objects.onces.insert(once, state);
+        control.races.release(current, done);
+        control.trace.access(access);
+        // Those who look from now on find it so.
+        control.trace.access(Access::new(objects::lock(once), 1, Kind::Write));
+        point::finish(control, None, false, None);
+    });
+}
+
+/// An initialisation under way; dropped by an exception, it has not begun.
+struct UnderWay(usize, u64);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        end(self.0, Once::New, self.1);
+    }
+}
+
+/// Runs an initialisation once; others wait for its end.
+pub fn once(once: usize, body: unsafe extern "C-unwind" fn(), pc: u64) {
+    if begin(once, pc) {
+        let under_way = UnderWay(once, pc);
+        // SAFETY: the caller's own initialisation.
+        unsafe { body() };
+        std::mem::forget(under_way);
+        end(once, Once::Done, pc);
+    }
+}
+
+unsafe extern "C-unwind" fn once_at(control: P, body: unsafe extern "C-unwind" fn()) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_once()(control, body) };
+    }
+    // SAFETY: glibc writes 2 to the word when the initialisation is done, which it may have been before the run.
+    if unsafe { *control.cast::<u32>() } != 2 {
+        once(control as usize, body, site::pc());
+    }
+    0
+}
+
+/// A local static is about to be initialised, if this answers 1. The first byte of the guard says whether it is.
+unsafe extern "C" fn acquire_at(guard: P) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::__cxa_guard_acquire()(guard) };
+    }
+    let known = with(|control| control.objects.onces.contains_key(&(guard as usize)));
+    // SAFETY: the caller's guard; nobody else runs. It may have been done before the run.
+    if !known && unsafe { *guard.cast::<u8>() } != 0 {
+        return 0;
+    }
+    c_int::from(begin(guard as usize, site::pc()))
+}
+
+/// It is initialised.
+unsafe extern "C" fn release_at(guard: P) {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::__cxa_guard_release()(guard) };
+    }
+    let pc = site::pc();
+    // SAFETY: the caller's guard, whose first byte compiled code reads before it asks.
+    unsafe { atomic::publish(guard.cast::<u8>(), 1) };
+    end(guard as usize, Once::Done, pc);
+}
+
+/// An exception left its initialisation.
+unsafe extern "C" fn abort_at(guard: P) {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::__cxa_guard_abort()(guard) };
+    }
+    end(guard as usize, Once::New, site::pc());
+}

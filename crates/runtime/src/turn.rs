@@ -1,0 +1,147 @@
+//! Whose turn it is: who can go, who is held back, and the question to the strategy.
+//!
+//! Invariant: what [`Control::decide_quickly`] leaves out would have changed nothing; a strategy is asked in either way once before every step.
+
+use selvedge_explore::{Decision, Readiness};
+
+use crate::control::{self, Control, Left, Next};
+use crate::retry;
+
+impl Control {
+    /// Who goes next, where little has to be looked at: nobody gave way, and nobody waits for more than the end of a thread.
+    #[inline(always)]
+    pub fn decide_quickly(&mut self) -> Next {
+        let ready = self.alive & !self.waiting;
+        let calm = self.is_calm() && ready != 0 && !self.retries.is_watching();
+        if !calm || self.trace.len() as u64 >= self.settings.steps_max {
+            return self.decide();
+        }
+        if ready != self.ready {
+            self.show(ready, 0);
+        }
+        match self.strategy.choose_among(ready, self.last) {
+            Some(thread) => self.run(thread.index()),
+            None => self.decide(),
+        }
+    }
+
+    /// Whether nobody has to be held back, and nobody waits for more than the end of a thread.
+    #[inline(always)]
+    fn is_calm(&self) -> bool {
+        let others = self.alive & self.waiting & !self.joining | self.held | self.fairness.held();
+        others == 0 && !self.gave_way
+    }
+
+    /// This thread makes its step.
+    #[inline(always)]
+    fn run(&mut self, thread: usize) -> Next {
+        control::count_step();
+        self.under_way = true;
+        if thread == self.current {
+            return Next::Stay;
+        }
+        self.current = thread;
+        Next::Switch(thread)
+    }
+
+    /// Who goes next.
+    #[inline(never)]
+    pub fn decide(&mut self) -> Next {
+        if self.pending.is_empty() {
+            return self.leave(Left::Complete);
+        }
+        if self.retries.is_watching() && !retry::review(self) {
+            return self.leave(Left::Restart);
+        }
+        let mut enabled = self.refresh_quickly();
+        if enabled == 0 && self.rouse() {
+            enabled = self.refresh();
+        }
+        if enabled == 0 {
+            let left = retry::end(self);
+            return self.leave(left);
+        }
+        if self.trace.len() as u64 >= self.settings.steps_max {
+            return self.leave(Left::Truncated);
+        }
+        let at = selvedge_explore::ChoicePoint {
+            trace: &self.trace,
+            pending: &self.pending,
+            ready: self.ready,
+            held: self.held,
+        };
+        match self.strategy.choose(&at) {
+            Decision::Stop(stop) => self.leave(Left::Stopped(stop)),
+            Decision::Run(thread) => self.run(thread.index()),
+        }
+    }
+
+    fn leave(&mut self, left: Left) -> Next {
+        self.left = left;
+        Next::Leave
+    }
+
+    /// Wakes threads whose loops would see a change that no step made: one by code that is not instrumented.
+    fn rouse(&mut self) -> bool {
+        let mut any = false;
+        for thread in (0..self.created).filter(|&thread| self.spinning & 1 << thread != 0) {
+            let fiber = &mut self.fibers[thread];
+            fiber.woken = fiber.spin.sees_change();
+            any |= fiber.woken;
+        }
+        any
+    }
+
+    /// As `refresh`, which has little to do when nobody gave way and nobody waits for more than the end of a thread.
+    #[inline(always)]
+    fn refresh_quickly(&mut self) -> u64 {
+        if !self.is_calm() {
+            return self.refresh();
+        }
+        let ready = self.alive & !self.waiting;
+        if ready != self.ready {
+            self.show(ready, 0);
+        }
+        ready
+    }
+
+    /// Brings the readiness of every thread up to date; the threads that can go, one bit each.
+    #[inline(never)]
+    fn refresh(&mut self) -> u64 {
+        let mut enabled = self.alive & !self.waiting;
+        let mut rest = self.alive & self.waiting & !self.joining;
+        while rest != 0 {
+            let thread = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            enabled |= u64::from(self.fibers[thread].wants.met(thread, self)) << thread;
+        }
+        let mut held = 0;
+        if let Some(last) = self.last
+            && (self.gave_way || self.fairness.any())
+        {
+            self.fairness.stepped(last, self.gave_way, enabled);
+            held = self.fairness.held_back(enabled);
+        }
+        let ready = enabled & !held;
+        if (ready, held) != (self.ready, self.held) {
+            self.show(ready, held);
+        }
+        enabled
+    }
+
+    /// Notes who is ready and who is held, where that has changed.
+    #[inline(never)]
+    fn show(&mut self, ready: u64, held: u64) {
+        let mut rest = (ready ^ self.ready | held ^ self.held) & self.alive;
+        (self.ready, self.held) = (ready, held);
+        while rest != 0 {
+            let thread = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            self.pending[usize::from(self.slots[thread])].readiness = match (ready >> thread & 1, held >> thread & 1) {
+                (1, _) => Readiness::Ready,
+                (_, 1) => Readiness::Held,
+                _ => Readiness::Blocked,
+            };
+        }
+    }
+}
