@@ -483,6 +483,23 @@ impl Control {
         self.decide()
     }
 
+    /// Whether a thread is left over when the test returns depends on which comes first: the last step of the test, or that of the thread. They
+    /// do not commute, unless somebody joined it.
+    pub fn looks_for_leftovers(&mut self) {
+        if self.current != 0 || self.hosted {
+            return;
+        }
+        for other in (1..self.created).filter(|&other| !self.fibers[other].joined) {
+            self.trace.amend(Access::new(crate::posix::objects::ended(other), 1, selvedge_explore::Kind::Read));
+        }
+    }
+
+    /// The current thread initialised or destroyed something that others may use. That is no step of its own: it belongs to the step that the
+    /// thread made before, which then does not commute with what others do with the object.
+    pub fn renewed(&mut self, object: u64, old: u64) {
+        self.trace.amend(Access::new(object, 1, selvedge_explore::Kind::Update).after(old));
+    }
+
     /// The run failed. The first failure counts.
     pub fn fail(&mut self, failure: Failure) {
         if self.under_way {

@@ -396,6 +396,7 @@ pub fn exit(result: *mut c_void) -> ! {
     }
     let (current, next) = with(|control| {
         let current = control.current;
+        control.looks_for_leftovers();
         // The standard library of Rust lets a scope end while its threads are still on their way out; a test in Rust waits for them.
         if current == 0
             && !control.hosted

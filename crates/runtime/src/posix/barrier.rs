@@ -22,7 +22,10 @@ type P = *mut c_void;
 unsafe extern "C" fn init_at(barrier: P, attributes: P, count: u32) -> c_int {
     if active() {
         let state = Barrier { count, waiting: Vec::new() };
-        with(|control| control.objects.barriers.insert(barrier as usize, state));
+        with(|control| {
+            control.objects.barriers.insert(barrier as usize, state);
+            control.renewed(objects::barrier(barrier as usize), 0);
+        });
     }
     // SAFETY: the caller's request.
     unsafe { real::pthread_barrier_init()(barrier, attributes, count) }
@@ -30,7 +33,10 @@ unsafe extern "C" fn init_at(barrier: P, attributes: P, count: u32) -> c_int {
 
 unsafe extern "C" fn destroy_at(barrier: P) -> c_int {
     if active() {
-        with(|control| control.objects.barriers.remove(&(barrier as usize)));
+        with(|control| {
+            control.objects.barriers.remove(&(barrier as usize));
+            control.renewed(objects::barrier(barrier as usize), 0);
+        });
     }
     // SAFETY: the caller's request; libc never saw anybody wait.
     unsafe { real::pthread_barrier_destroy()(barrier) }

@@ -120,7 +120,10 @@ pub fn signal(condition: usize, all: bool, pc: u64) -> c_int {
 
 fn forget(condition: P) {
     if active() {
-        with(|control| control.objects.conditions.remove(&(condition as usize)));
+        with(|control| {
+            control.objects.conditions.remove(&(condition as usize));
+            control.renewed(objects::queue(condition as usize), 0);
+        });
     }
 }
 

@@ -156,7 +156,12 @@ fn forget(mutex: P, pc: u64) {
     if !active() {
         return;
     }
-    let owner = with(|control| control.objects.mutexes.remove(&(mutex as usize))).and_then(|held| held.owner);
+    let owner = with(|control| {
+        let owner = control.objects.mutexes.remove(&(mutex as usize)).and_then(|held| held.owner);
+        let old = if owner.is_some() { Access::HELD } else { Access::FREE };
+        control.renewed(objects::lock(mutex as usize), old);
+        owner
+    });
     if let Some(owner) = owner {
         fail(FindingKind::Misuse, format!("a mutex is destroyed or initialised while T{owner} holds it"), pc);
     }

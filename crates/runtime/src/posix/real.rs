@@ -93,6 +93,8 @@ real! { "C"
     sem_timedwait: fn(P, P) -> c_int;
     sem_clockwait: fn(P, c_int, P) -> c_int;
     sem_post: fn(P) -> c_int;
+    sem_init: fn(P, c_int, u32) -> c_int;
+    sem_getvalue: fn(P, P) -> c_int;
     usleep: fn(u32) -> c_int;
     sleep: fn(u32) -> u32;
     nanosleep: fn(P, P) -> c_int;

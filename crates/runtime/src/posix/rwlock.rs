@@ -105,18 +105,29 @@ fn unlock(lock: usize, pc: u64) -> c_int {
     0
 }
 
-unsafe extern "C" fn init_at(lock: P, attributes: P) -> c_int {
-    if active() {
-        with(|control| control.objects.rwlocks.remove(&(lock as usize)));
+fn forget(lock: P, pc: u64) {
+    if !active() {
+        return;
     }
+    let holder = with(|control| {
+        let state = control.objects.rwlocks.remove(&(lock as usize)).unwrap_or_default();
+        control.renewed(objects::lock(lock as usize), old(&state));
+        state.writer.or(state.readers.first().copied())
+    });
+    if let Some(holder) = holder {
+        let message = format!("a lock for readers and writers is destroyed or initialised while T{holder} holds it");
+        fail(FindingKind::Misuse, message, pc);
+    }
+}
+
+unsafe extern "C" fn init_at(lock: P, attributes: P) -> c_int {
+    forget(lock, site::pc());
     // SAFETY: the caller's request.
     unsafe { real::pthread_rwlock_init()(lock, attributes) }
 }
 
 unsafe extern "C" fn destroy_at(lock: P) -> c_int {
-    if active() {
-        with(|control| control.objects.rwlocks.remove(&(lock as usize)));
-    }
+    forget(lock, site::pc());
     // SAFETY: the caller's request.
     unsafe { real::pthread_rwlock_destroy()(lock) }
 }

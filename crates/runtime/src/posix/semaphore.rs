@@ -1,6 +1,6 @@
-//! Semaphores. The count stays where glibc keeps it, so `sem_init` and `sem_getvalue` are libc's own.
+//! Semaphores. The count stays where glibc keeps it.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_int, c_uint, c_void};
 
 use selvedge_explore::{Access, Condition, Kind};
 
@@ -13,6 +13,8 @@ use crate::{point, site};
 crate::entries! {
     sem_wait => wait_at;
     sem_post => post_at;
+    sem_init => init_at;
+    sem_getvalue => getvalue_at;
 }
 
 crate::entries_with_registers! {
@@ -112,4 +114,28 @@ unsafe extern "C" fn post_at(semaphore: P) -> c_int {
     });
     point::record(access, None);
     0
+}
+
+unsafe extern "C" fn init_at(semaphore: P, shared: c_int, value: c_uint) -> c_int {
+    if active() {
+        let old = u64::from(*count(semaphore));
+        with(|control| control.renewed(objects::lock(semaphore as usize), old));
+    }
+    // SAFETY: the caller's request.
+    unsafe { real::sem_init()(semaphore, shared, value) }
+}
+
+unsafe extern "C" fn getvalue_at(semaphore: P, value: *mut c_int) -> c_int {
+    if active() {
+        let access = Access::new(objects::lock(semaphore as usize), 1, Kind::Read);
+        point::arrive(access, Wants::Nothing, site::pc());
+        with(|control| {
+            control.trace.access(access.after(u64::from(*count(semaphore))));
+            // One that looks again and again waits for others.
+            let yields = control.fiber().spin.gives_way();
+            point::finish(control, None, yields, None);
+        });
+    }
+    // SAFETY: the caller's request.
+    unsafe { real::sem_getvalue()(semaphore, value.cast()) }
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use selvedge_driver::{Compiler, Program, Search, Session, Settings, compile, run};
 
@@ -64,6 +65,19 @@ pub fn build_with(cc: &str, source: &Path, flags: &[&str], directory: &Path) -> 
     let path = directory.join("program");
     compile(&compiler, &[source.to_path_buf()], &path).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
     Program { path, arguments: vec![] }
+}
+
+/// A library that, loaded before the runtime, makes every thread of a program one operation.
+pub fn marks() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let build = || {
+        let library = scratch("marks").join("libmarks.so");
+        let source = root().join("crates/runtime/tests/programs/marks.c");
+        let built = Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(source).status();
+        assert!(built.is_ok_and(|status| status.success()), "marks.c compiles");
+        library
+    };
+    BUILT.get_or_init(build).clone()
 }
 
 pub fn settings(search: Search) -> Settings {

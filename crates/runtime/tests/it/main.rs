@@ -14,5 +14,6 @@ mod relaxed;
 mod replay;
 mod retries;
 mod rust;
+mod rust_alone;
 mod source;
 mod symbols;

@@ -239,6 +239,52 @@ fn loops_around_loops() {
     }
 }
 
+/// Operations that spin or give up their turn: what the bounded search leaves out changes no verdict, and no more than plain search sees is seen.
+#[test]
+fn operations_that_spin_and_yield() {
+    let doors = program("spinning.c", "spin");
+    let few = |search| Settings { preemptions: 6, runs_max: 200_000, ..settings(search) };
+    for object in ["spinning", "yielding"] {
+        for matrix in ["test open() | wait()", "test open(), shut() | wait()", "test wait() | shut(), open()"] {
+            let see = |search| {
+                let report = check_with(&doors, object, few(search), &[matrix]);
+                passes(&report);
+                (report.histories, report.stuck)
+            };
+            let (all, dpor, bounded) = (see(Search::Dfs), see(Search::Dpor), see(Search::Bounded));
+            assert_eq!(dpor, all, "{object} {matrix}");
+            assert!(bounded.0 > 0 && bounded.0 <= all.0, "{object} {matrix}: {bounded:?} {all:?}");
+            assert_eq!(bounded.1 > 0, all.1 > 0, "{object} {matrix}: {bounded:?} {all:?}");
+        }
+    }
+    for search in [Search::Bounded, Search::Portfolio, Search::Dpor] {
+        passes(&check_with(&doors, "counter", few(search), &["test next(), next() | next()"]));
+        let report = check_with(&doors, "unlocked", few(search), &["test next() | next()"]);
+        found(&report, ObjectKind::NotLinearizable, "next() | next()");
+    }
+}
+
+/// An operation without an end: a violation where all serial runs have one; nothing is claimed where a serial run or an unfair schedule has
+/// none and nobody can tell that it waits.
+#[test]
+fn operations_without_an_end() {
+    let doors = program("spinning.c", "endless");
+    for search in [Search::Bounded, Search::Portfolio, Search::Dpor] {
+        let see = |object: &str, matrix: &str| {
+            check_with(&doors, object, Settings { steps_max: 2_000, runs_max: 20_000, ..settings(search) }, &[matrix])
+        };
+        found(&see("pit", "test dig() | pass()"), ObjectKind::Stuck, "dig() | pass()");
+        let trap = see("trap", "test open() | leave()");
+        assert_eq!(trap.findings, [], "{search:?}");
+        assert!(!trap.complete && trap.limit.is_some(), "{search:?}: {trap:?}");
+        // In every fair run it ends.
+        assert_eq!(see("restless", "test next() | next()").findings, [], "{search:?}");
+    }
+    for search in [Search::Bounded, Search::Portfolio] {
+        passes(&check_with(&doors, "patient", settings(search), &["test next() | next()"]));
+    }
+}
+
 /// Who looks at which matrix changes nothing.
 #[test]
 fn the_report_does_not_depend_on_jobs() {

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use selvedge_driver::rust::{TARGET, cargo_environment, prepare_sysroot};
 use selvedge_driver::{CoverageRecord, Report, SETTINGS_VARIABLE, Search, Settings, TestReport};
@@ -14,10 +15,11 @@ use selvedge_driver::{CoverageRecord, Report, SETTINGS_VARIABLE, Search, Setting
 use crate::build::{campaign, root, runtime, scratch};
 
 /// The verdict that a test's name starts with.
-const VERDICTS: [&str; 7] = ["pass", "panic", "lost-wakeup", "deadlock", "use-after-free", "leaked-thread", "crash"];
+pub const VERDICTS: [&str; 8] =
+    ["pass", "panic", "lost-wakeup", "deadlock", "livelock", "use-after-free", "leaked-thread", "crash"];
 
 /// Some tests have too many schedules for a test of this tool, with the standard library instrumented.
-const RUNS_MAX: u64 = 5_000;
+pub const RUNS_MAX: u64 = 5_000;
 
 /// The name and the line of every test of the file that calls this.
 fn tests(path: &Path, calls: &str) -> Vec<(String, usize)> {
@@ -38,9 +40,10 @@ fn tests(path: &Path, calls: &str) -> Vec<(String, usize)> {
 }
 
 /// A file of tests of a project in the corpus.
-struct File {
-    project: &'static str,
-    name: &'static str,
+#[derive(Clone, Copy)]
+pub struct File {
+    pub project: &'static str,
+    pub name: &'static str,
 }
 
 impl File {
@@ -59,9 +62,11 @@ impl File {
     }
 
     /// The same for tests that make this call.
-    fn reports(&self, settings: &Settings, filters: &[&str], calls: &str) -> Vec<(String, Report)> {
+    pub fn reports(&self, settings: &Settings, filters: &[&str], calls: &str) -> Vec<(String, Report)> {
         let directory = scratch(&format!("rust-{}", self.project));
-        let reports = directory.join(format!("reports-{}", self.name));
+        // Tests that run side by side ask for the same file.
+        static ASKED: AtomicUsize = AtomicUsize::new(0);
+        let reports = directory.join(format!("reports-{}-{}", self.name, ASKED.fetch_add(1, Ordering::Relaxed)));
         let _ = std::fs::remove_dir_all(&reports);
         std::fs::create_dir_all(&reports).expect("a directory for reports");
         // The tests of this file run side by side.
@@ -130,6 +135,11 @@ fn verdict(name: &str, test: &TestReport) {
     let found = test.findings.first();
     println!("{name}: {} runs, {:?}, {:?}", test.runs, test.coverage, found.map(|finding| &finding.message));
     assert_eq!(found.map_or("pass", |finding| finding.kind.name()), *verdict, "{name}");
+}
+
+#[test]
+fn marked_operations() {
+    File { project: "rust", name: "histories" }.check();
 }
 
 #[test]
