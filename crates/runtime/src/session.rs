@@ -565,6 +565,9 @@ pub fn search(
         if unshared && with(|control| control.stacks_shared) {
             end = run_again(test, globals, end);
         }
+        if end == End::Truncated && with(|control| control.has_starved()) {
+            end = End::Stopped(Stop::Unfair);
+        }
         exchange::count();
         report.runs += 1;
         report.blocked += u64::from(end == End::Stuck);

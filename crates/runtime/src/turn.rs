@@ -2,12 +2,24 @@
 //!
 //! Invariant: what [`Control::decide_quickly`] leaves out would have changed nothing; a strategy is asked in either way once before every step.
 
-use selvedge_explore::{Decision, Readiness};
+use selvedge_explore::{Decision, Readiness, Thread};
 
 use crate::control::{self, Control, Left, Next};
 use crate::retry;
 
+/// A thread that could go and made fewer than one in so many of the last steps was hardly let go.
+const STARVED_IN: usize = 64;
+
 impl Control {
+    /// Whether some thread can go that was hardly let go in the second half of the run: that it has no end says nothing then, as a
+    /// fair scheduler would have let that thread end what others wait for.
+    pub fn has_starved(&self) -> bool {
+        let steps = self.trace.steps();
+        let half = &steps[steps.len() / 2..];
+        let made = |thread: Thread| half.iter().filter(|step| step.thread == thread).count();
+        self.pending.iter().any(|pending| pending.is_enabled() && made(pending.thread) < half.len() / STARVED_IN)
+    }
+
     /// Who goes next, where little has to be looked at: nobody gave way, and nobody waits for more than the end of a thread.
     #[inline(always)]
     pub fn decide_quickly(&mut self) -> Next {

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 
 use crate::access::Thread;
 use crate::part::Part;
-use crate::point::{ChoicePoint, Coverage, Decision, Run, Stop, Strategy};
+use crate::point::{ChoicePoint, Coverage, Decision, End, Run, Stop, Strategy};
 use crate::strategy::dfs::{Search, available, preferred};
 use crate::strategy::operations::Operations;
 
@@ -34,6 +34,8 @@ pub struct Bounded {
     operations: Option<Operations>,
     /// How many runs were ended early.
     redundant: u64,
+    /// How many runs were given up because they went on and on and were not fair.
+    unfair: u64,
 }
 
 impl Bounded {
@@ -45,8 +47,19 @@ impl Bounded {
     /// Bounds `first` to `bound_max`, one after the other.
     pub fn between(first: u32, bound_max: u32) -> Self {
         let search = Search::default();
-        let (runs, operations, redundant) = (vec![0], None, 0);
-        Bounded { search, bound: first, bound_max, preemptions: 0, stretch: 0, cut: false, runs, operations, redundant }
+        let (runs, operations, redundant, unfair) = (vec![0], None, 0, 0);
+        Bounded {
+            search,
+            bound: first,
+            bound_max,
+            preemptions: 0,
+            stretch: 0,
+            cut: false,
+            runs,
+            operations,
+            redundant,
+            unfair,
+        }
     }
 
     /// The same search, for somebody to whom only operations matter: their results, and which returned before which was called.
@@ -92,7 +105,7 @@ impl Strategy for Bounded {
             operations.start();
         }
         while !self.search.advance() {
-            if self.search.diverged() {
+            if self.search.diverged() || self.unfair > 0 {
                 return ControlFlow::Break(Coverage::Partial);
             }
             if !self.cut {
@@ -186,7 +199,12 @@ impl Strategy for Bounded {
         self.redundant
     }
 
+    fn unfair(&self) -> u64 {
+        self.unfair
+    }
+
     fn finish(&mut self, run: &Run<'_>) {
+        self.unfair += u64::from(run.end == End::Stopped(Stop::Unfair));
         self.search.ended(run.end);
         if let Some(runs) = self.runs.last_mut() {
             *runs += 1;

@@ -279,6 +279,7 @@ fn operations_without_an_end() {
         assert!(!trap.complete && trap.limit.is_some(), "{search:?}: {trap:?}");
         // In every fair run it ends.
         assert_eq!(see("restless", "test next() | next()").findings, [], "{search:?}");
+        assert_eq!(see("restless", "test next() | next() | next()").findings, [], "{search:?}");
     }
     for search in [Search::Bounded, Search::Portfolio] {
         passes(&check_with(&doors, "patient", settings(search), &["test next() | next()"]));
