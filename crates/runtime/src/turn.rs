@@ -7,8 +7,8 @@ use selvedge_explore::{Decision, Readiness, Thread};
 use crate::control::{self, Control, Left, Next};
 use crate::retry;
 
-/// A thread that could go and made fewer than one in so many of the last steps was hardly let go.
-const STARVED_IN: usize = 64;
+/// A thread that could go and made less than that part of its fair share of the last steps was hardly let go.
+const STARVED_IN: usize = 8;
 
 impl Control {
     /// Whether some thread can go that was hardly let go in the second half of the run: that it has no end says nothing then, as a
@@ -17,7 +17,9 @@ impl Control {
         let steps = self.trace.steps();
         let half = &steps[steps.len() / 2..];
         let made = |thread: Thread| half.iter().filter(|step| step.thread == thread).count();
-        self.pending.iter().any(|pending| pending.is_enabled() && made(pending.thread) < half.len() / STARVED_IN)
+        let enabled = || self.pending.iter().filter(|pending| pending.is_enabled());
+        let least = half.len() / (STARVED_IN * enabled().count().max(1));
+        enabled().any(|pending| made(pending.thread) < least)
     }
 
     /// Who goes next, where little has to be looked at: nobody gave way, and nobody waits for more than the end of a thread.
