@@ -497,6 +497,11 @@ impl Control {
     /// The current thread initialised or destroyed something that others may use. That is no step of its own: it belongs to the step that the
     /// thread made before, which then does not commute with what others do with the object.
     pub fn renewed(&mut self, object: u64, old: u64) {
+        // Where all others were waited for, or do not exist yet, nothing of theirs can come at another moment.
+        let others = (0..self.created).filter(|&other| other != self.current);
+        if others.into_iter().all(|other| self.fibers[other].ended && self.fibers[other].joined) {
+            return;
+        }
         self.trace.amend(Access::new(object, 1, selvedge_explore::Kind::Update).after(old));
     }
 
