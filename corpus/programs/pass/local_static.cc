@@ -52,6 +52,24 @@ SELVEDGE_TEST(exception_in_local_static) {
     assert(tries == 2);
 }
 
+/* A new flag where an old one was. */
+static void initialise_anew() {
+    std::once_flag once;
+    int initialised = 0;
+    std::call_once(once, [&] { initialised = 1; });
+    assert(initialised == 1);
+}
+
+SELVEDGE_TEST(once_after_once) {
+    auto use = [] {
+        initialise_anew();
+        initialise_anew();
+    };
+    std::thread other(use);
+    use();
+    other.join();
+}
+
 static std::once_flag once;
 
 SELVEDGE_TEST(exception_in_call_once) {

@@ -254,8 +254,14 @@ impl Ledger {
                 self.total.findings.push(finding);
             }
         }
-        let unfinished = self.phases[self.phase] == Phase::Dpor && ended != Ended::Complete;
-        if ended == Ended::Diverged && self.total.findings.is_empty() {
+        let phase = self.phases[self.phase];
+        let unfinished = phase == Phase::Dpor && ended != Ended::Complete;
+        // A run within the bound that was given up is missing from all that could be said of the bound.
+        let given_up = matches!(phase, Phase::Bounded(_)) && report.unfair > 0;
+        if given_up && self.total.findings.is_empty() {
+            self.total.bound = None;
+            self.end(CoverageRecord::Partial);
+        } else if ended == Ended::Diverged && self.total.findings.is_empty() {
             self.end(CoverageRecord::Partial);
         } else if ends_all || unfinished {
             self.end(self.so_far());

@@ -43,14 +43,6 @@ impl Patience {
         (!held && self.is_fresh()) || self.count(thread, if held { at.ready } else { 0 })
     }
 
-    /// That thread went, and nobody was held back.
-    #[inline]
-    pub(crate) fn went(&mut self, thread: Thread) {
-        if let Some(times) = self.passed_over.get_mut(thread.index()) {
-            *times = 0;
-        }
-    }
-
     #[cold]
     fn count(&mut self, thread: Thread, mut passed: u64) -> bool {
         self.passed_over.resize(Thread::MAX, 0);

@@ -475,7 +475,7 @@ impl Control {
         self.fibers[current].ended = true;
         self.let_join();
         self.delist(current);
-        self.trace.amend(Access::new(crate::posix::objects::ended(current), 1, selvedge_explore::Kind::Write));
+        self.trace.amend(Access::new(objects::ended(current), 1, Kind::Write));
         if let Some(creator) = self.starting.take() {
             self.current = creator;
             return Next::Switch(creator);
@@ -490,7 +490,7 @@ impl Control {
             return;
         }
         for other in (1..self.created).filter(|&other| !self.fibers[other].joined) {
-            self.trace.amend(Access::new(crate::posix::objects::ended(other), 1, selvedge_explore::Kind::Read));
+            self.trace.amend(Access::new(objects::ended(other), 1, Kind::Read));
         }
     }
 
@@ -498,11 +498,11 @@ impl Control {
     /// thread made before, which then does not commute with what others do with the object.
     pub fn renewed(&mut self, object: u64, old: u64) {
         // Where all others were waited for, or do not exist yet, nothing of theirs can come at another moment.
-        let others = (0..self.created).filter(|&other| other != self.current);
-        if others.into_iter().all(|other| self.fibers[other].ended && self.fibers[other].joined) {
+        let mut others = (0..self.created).filter(|&other| other != self.current);
+        if others.all(|other| self.fibers[other].ended && self.fibers[other].joined) {
             return;
         }
-        self.trace.amend(Access::new(object, 1, selvedge_explore::Kind::Update).after(old));
+        self.trace.amend(Access::new(object, 1, Kind::Update).after(old));
     }
 
     /// The run failed. The first failure counts.

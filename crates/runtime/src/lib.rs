@@ -42,6 +42,7 @@ mod posix;
 mod published;
 mod race;
 mod retry;
+mod run;
 mod session;
 mod shadow;
 mod share;

@@ -36,9 +36,9 @@ pub fn pc() -> u64 {
     pc
 }
 
-/// The last call that noted its registers: where it was made, and the stack and frame pointers.
+/// Where the words of this thread lie.
 #[inline(always)]
-pub fn call() -> Call {
+fn noted() -> *const u64 {
     let site: *const u64;
     // SAFETY: as above; the block's own address is at fs:0.
     unsafe {
@@ -47,9 +47,17 @@ pub fn call() -> Call {
             "add {0}, qword ptr [rip + selvedge_site@GOTTPOFF]",
             out(reg) site,
             options(nostack, readonly)
-        );
-        Call { pc: site.read(), stack: site.add(1).read(), frame: site.add(3).read() }
-    }
+        )
+    };
+    site
+}
+
+/// The last call that noted its registers: where it was made, and the stack and frame pointers.
+#[inline(always)]
+pub fn call() -> Call {
+    let site = noted();
+    // SAFETY: the words lie there, and are this thread's own.
+    unsafe { Call { pc: site.read(), stack: site.add(1).read(), frame: site.add(3).read() } }
 }
 
 /// A call of the code under test.
@@ -66,17 +74,9 @@ pub struct Call {
 /// The stack pointer and the registers of the last call.
 #[inline(always)]
 pub fn registers() -> (u64, [u64; 6]) {
-    let site: *const u64;
-    // SAFETY: as above; the block's own address is at fs:0.
-    unsafe {
-        asm!(
-            "mov {0}, fs:0",
-            "add {0}, qword ptr [rip + selvedge_site@GOTTPOFF]",
-            out(reg) site,
-            options(nostack, readonly)
-        );
-        (site.add(1).read(), site.add(2).cast::<[u64; 6]>().read())
-    }
+    let site = noted();
+    // SAFETY: the words lie there, and are this thread's own.
+    unsafe { (site.add(1).read(), site.add(2).cast::<[u64; 6]>().read()) }
 }
 
 /// The frame pointer of the last call.
@@ -148,6 +148,27 @@ macro_rules! entries_off_stack {
     )* };
 }
 
+/// The body of a naked function that notes the return address and the registers, and goes on to the target.
+#[macro_export]
+macro_rules! note_registers {
+    ($target:path) => {
+        core::arch::naked_asm!(
+            "mov r10, qword ptr [rip + selvedge_site@GOTTPOFF]",
+            "mov r11, [rsp]",
+            "mov fs:[r10], r11",
+            "mov fs:[r10 + 8], rsp",
+            "mov fs:[r10 + 16], rbx",
+            "mov fs:[r10 + 24], rbp",
+            "mov fs:[r10 + 32], r12",
+            "mov fs:[r10 + 40], r13",
+            "mov fs:[r10 + 48], r14",
+            "mov fs:[r10 + 56], r15",
+            "jmp {target}",
+            target = sym $target,
+        )
+    };
+}
+
 /// Entry points that note the return address and the registers.
 #[macro_export]
 macro_rules! entries_with_registers {
@@ -156,20 +177,7 @@ macro_rules! entries_with_registers {
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(
-                "mov r10, qword ptr [rip + selvedge_site@GOTTPOFF]",
-                "mov r11, [rsp]",
-                "mov fs:[r10], r11",
-                "mov fs:[r10 + 8], rsp",
-                "mov fs:[r10 + 16], rbx",
-                "mov fs:[r10 + 24], rbp",
-                "mov fs:[r10 + 32], r12",
-                "mov fs:[r10 + 40], r13",
-                "mov fs:[r10 + 48], r14",
-                "mov fs:[r10 + 56], r15",
-                "jmp {target}",
-                target = sym $target,
-            )
+            $crate::note_registers!($target)
         }
     )* };
 }

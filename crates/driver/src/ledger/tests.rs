@@ -149,6 +149,13 @@ fn bounds_come_one_after_the_other() {
     check(&[(none, cut(3)), (one, cut(5)), (dpor, early)], 15, CoverageRecord::Preemptions(1), Some(1));
     let diverged = answer(2, false, Ended::Diverged);
     check(&[(none, cut(3)), (one, diverged)], 5, CoverageRecord::Partial, Some(0));
+    // A run that was given up is missing from the bound, however far it was searched.
+    let given_up = |cut| {
+        let report = TestReport { runs: 2, unfair: 1, ..TestReport::new("t") };
+        Answer::new(report, vec![], cut, Complete)
+    };
+    check(&[(none, given_up(false))], 2, CoverageRecord::Partial, None);
+    check(&[(none, cut(3)), (one, given_up(true))], 5, CoverageRecord::Partial, None);
 }
 
 #[test]

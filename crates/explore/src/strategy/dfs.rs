@@ -1,5 +1,5 @@
-//! Plain depth-first search: every schedule there is, the unfair ones up to a limit, beyond which it does not claim to be complete. The oracle for the reduction on small programs, and the one loop
-//! under the preemption bound.
+//! Plain depth-first search: every schedule there is, the unfair ones up to a limit, beyond which it does not claim to be
+//! complete. The oracle for the reduction on small programs, and the one loop under the preemption bound.
 //!
 //! Invariant: between two runs the frames spell the schedule of the next run up to its last decision that is new;
 //! what follows is decided by taking the first option. Memory grows with the length of a run, not with the number of runs.
@@ -251,9 +251,7 @@ impl Strategy for Dfs {
             return None;
         }
         // One that diverged says so when it is asked again.
-        let thread = self.search.thread(ready, preferred(ready, last))?;
-        self.patience.went(thread);
-        Some(thread)
+        self.search.thread(ready, preferred(ready, last))
     }
 
     fn pick(&mut self, options: u32) -> u32 {

@@ -37,9 +37,7 @@ impl Random {
             presses: false,
         }
     }
-}
 
-impl Random {
     /// One of several threads; `None` when there is no choice.
     #[inline(always)]
     fn draw(&mut self, mut set: u64) -> Option<Thread> {

@@ -383,20 +383,7 @@ macro_rules! steps {
 /// Notes the return address and the registers, for all of them.
 #[unsafe(naked)]
 unsafe extern "C" fn enter() {
-    core::arch::naked_asm!(
-        "mov r10, qword ptr [rip + selvedge_site@GOTTPOFF]",
-        "mov r11, [rsp]",
-        "mov fs:[r10], r11",
-        "mov fs:[r10 + 8], rsp",
-        "mov fs:[r10 + 16], rbx",
-        "mov fs:[r10 + 24], rbp",
-        "mov fs:[r10 + 32], r12",
-        "mov fs:[r10 + 40], r13",
-        "mov fs:[r10 + 48], r14",
-        "mov fs:[r10 + 56], r15",
-        "jmp {target}",
-        target = sym step,
-    )
+    crate::note_registers!(step)
 }
 
 steps! {

@@ -21,7 +21,7 @@ use super::object::{Life, Object};
 use super::relaxed::{self, Relaxing};
 use crate::control::with;
 use crate::memory::reset::Snapshot;
-use crate::{session, sys};
+use crate::{run, sys};
 
 /// What phase 2 may spend on a matrix after its bound was reached, at least.
 const BEYOND: u64 = 500;
@@ -104,7 +104,7 @@ pub fn check(object: Object, settings: &Settings) -> ObjectReport {
     // What goes to a file is gathered here.
     let alone = options.write_observations.is_some() || settings.replay.is_some();
     session.run(times, if alone { 1 } else { asked.0 as usize });
-    session::renew(globals);
+    run::renew(globals);
     with(|control| control.lineup.object = None);
     session.report
 }

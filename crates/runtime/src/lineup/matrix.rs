@@ -17,6 +17,7 @@ use super::object::Object;
 use super::phase2::Phase2;
 use crate::control::{Control, Failure, with};
 use crate::memory::reset::Snapshot;
+use crate::run;
 use crate::session::{self, Test};
 use crate::{exchange, finding, sys};
 
@@ -227,7 +228,7 @@ impl Bench<'_> {
                      without all of them nothing can be called a violation"
                 )));
             }
-            let end = session::run_once(test, self.globals);
+            let end = run::run_once(test, self.globals);
             exchange::count();
             numbers.serial_runs += 1;
             let own = with(|control| {
@@ -355,7 +356,7 @@ impl Bench<'_> {
             control.strategy = Box::new(Replay::new(schedule));
         });
         if with(|control| control.strategy.start()).is_continue() {
-            session::run_once(&test(&self.object), self.globals);
+            run::run_once(&test(&self.object), self.globals);
         }
         let again = with(|control| {
             let Finding { kind, message, test, run, .. } = &found.finding;

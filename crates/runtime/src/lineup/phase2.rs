@@ -12,7 +12,8 @@ use selvedge_lineup::{Case, Criterion, Ending, Judgement, Matrix, Observation, P
 
 use super::matrix::{Bench, Found, Numbers, Outcome, bad_end, bound, finish, uncontrolled};
 use crate::control::{Failure, Left, with};
-use crate::session::{self, Test};
+use crate::run;
+use crate::session::Test;
 use crate::{exchange, finding};
 
 /// The search of one matrix.
@@ -93,7 +94,7 @@ impl<'a, 'b> Phase2<'a, 'b> {
             if done >= runs_max || done.is_multiple_of(16) && self.bench.out_of_time() {
                 return Ok(None);
             }
-            let end = session::run_once(&self.test, self.bench.globals);
+            let end = run::run_once(&self.test, self.bench.globals);
             exchange::count();
             self.numbers.runs += 1;
             let left = with(|control| {
@@ -195,7 +196,7 @@ impl<'a, 'b> Phase2<'a, 'b> {
             control.strategy = Box::new(Replay::new(schedule));
         });
         if with(|control| control.strategy.start()).is_continue() {
-            session::run_once(&self.test, self.bench.globals);
+            run::run_once(&self.test, self.bench.globals);
         }
         with(|control| {
             control.strategy = strategy;

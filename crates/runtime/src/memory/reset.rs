@@ -4,6 +4,7 @@
 //! or libc's. Restoring copies it back: about 50 µs a megabyte.
 
 use std::ffi::{CStr, c_int, c_void};
+use std::sync::OnceLock;
 
 /// Contents of memory, to be put back.
 #[derive(Default)]
@@ -15,9 +16,18 @@ pub struct Snapshot {
 const KEPT: [&str; 9] =
     ["libc.so", "ld-linux", "linux-vdso", "libgcc_s", "libm.so", "libstdc++", "libpthread", "libdl", "libselvedge"];
 
+/// Where the variables of those modules lie: first address and size.
+static KEPT_DATA: OnceLock<Vec<(usize, usize)>> = OnceLock::new();
+
+/// Whether an address lies among variables that keep what they hold across runs.
+pub fn is_kept(address: usize) -> bool {
+    KEPT_DATA.get().is_some_and(|kept| kept.iter().any(|&(start, size)| address.wrapping_sub(start) < size))
+}
+
 struct Walk {
     thread: bool,
     ranges: Vec<(usize, usize)>,
+    kept: Vec<(usize, usize)>,
 }
 
 unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, walk: *mut c_void) -> c_int {
@@ -28,9 +38,6 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, walk: *mut c
     let is = |kept: &&str| name.windows(kept.len()).any(|part| part == kept.as_bytes());
     // What the C++ library keeps for a thread, such as exceptions on their way, belongs to the run.
     let kept = KEPT.iter().any(is) && !(walk.thread && is(&"libstdc++"));
-    if kept {
-        return 0;
-    }
     // SAFETY: the module's program headers.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
     let base = info.dlpi_addr as usize;
@@ -40,7 +47,7 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, walk: *mut c
         (start, (start + header.p_memsz as usize) & !0xfff)
     });
     for header in headers {
-        if walk.thread && header.p_type == libc::PT_TLS && !info.dlpi_tls_data.is_null() {
+        if walk.thread && !kept && header.p_type == libc::PT_TLS && !info.dlpi_tls_data.is_null() {
             walk.ranges.push((info.dlpi_tls_data as usize, header.p_memsz as usize));
         }
         if !walk.thread && header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0 {
@@ -50,7 +57,8 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, walk: *mut c
                 start = protected.1;
             }
             if start < end {
-                walk.ranges.push((start, end - start));
+                let ranges = if kept { &mut walk.kept } else { &mut walk.ranges };
+                ranges.push((start, end - start));
             }
         }
     }
@@ -142,9 +150,12 @@ fn touch_storage() {
 
 impl Snapshot {
     fn of(thread: bool) -> Self {
-        let mut walk = Walk { thread, ranges: Vec::new() };
+        let mut walk = Walk { thread, ranges: Vec::new(), kept: Vec::new() };
         // SAFETY: the callback gets the walk.
         unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut walk).cast()) };
+        if !thread {
+            KEPT_DATA.get_or_init(|| walk.kept);
+        }
         let copy = |(start, size): (usize, usize)| {
             // SAFETY: writable segments and thread-local storage of loaded modules are readable.
             (start, unsafe { std::slice::from_raw_parts(start as *const u8, size) }.into())

@@ -195,7 +195,7 @@ unsafe extern "C-unwind" fn once_at(flag: P, body: unsafe extern "C-unwind" fn()
         // SAFETY: the caller's request.
         return unsafe { real::call_once()(flag, body) };
     }
-    once::once(flag as usize, body, site::pc());
+    once::once(flag, body, site::pc());
 }
 
 unsafe extern "C" fn key_create_at(key: *mut u32, destructor: Option<Destructor>) -> c_int {

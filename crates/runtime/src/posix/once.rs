@@ -1,7 +1,8 @@
 //! One-time initialisation: `pthread_once`, and the guards of C++'s local statics.
 //!
 //! Invariant: at most one thread is at an initialisation; whoever finds it done comes after its end. One that an exception left is
-//! as if it had not begun.
+//! as if it had not begun. What the program sees of it, glibc's word or the guard's first byte, says whether it is done: a new one may lie where
+//! an old one was. Only in libraries that keep their variables across runs that is not written, so that every run is like the first.
 
 use std::ffi::{c_int, c_void};
 
@@ -10,6 +11,7 @@ use selvedge_explore::{Access, Kind};
 use crate::abi::atomic;
 use crate::control::{active, with};
 use crate::fiber::Wants;
+use crate::memory::reset;
 use crate::posix::objects::{self, Once};
 use crate::posix::real;
 use crate::{point, site};
@@ -25,6 +27,24 @@ crate::entries_with_registers! {
 }
 
 type P = *mut c_void;
+
+/// What glibc writes to the word of an initialisation that is done.
+const DONE: u32 = 2;
+
+/// Whether it was done before the run; one that is not done and lies where an old one was is new.
+fn was_done_before(once: usize, is_done: bool) -> bool {
+    if reset::is_kept(once) {
+        return is_done;
+    }
+    with(|control| match control.objects.onces.get(&once) {
+        None => is_done,
+        Some(Once::Done) if !is_done => {
+            control.objects.onces.remove(&once);
+            false
+        }
+        Some(_) => false,
+    })
+}
 
 /// Looks whether the initialisation is done, and if it has not begun, begins it. Where somebody is at it, waits for the end.
 fn begin(once: usize, pc: u64) -> bool {
@@ -93,13 +113,22 @@ impl Drop for UnderWay {
 }
 
 /// Runs an initialisation once; others wait for its end.
-pub fn once(once: usize, body: unsafe extern "C-unwind" fn(), pc: u64) {
+pub fn once(flag: P, body: unsafe extern "C-unwind" fn(), pc: u64) {
+    let (word, once) = (flag.cast::<u32>(), flag as usize);
+    // SAFETY: the caller's flag, which is a word; nobody else runs.
+    if was_done_before(once, unsafe { *word } == DONE) {
+        return;
+    }
     if begin(once, pc) {
         let under_way = UnderWay(once, pc);
         // SAFETY: the caller's own initialisation.
         unsafe { body() };
         std::mem::forget(under_way);
         end(once, Once::Done, pc);
+        if !reset::is_kept(once) {
+            // SAFETY: as above.
+            unsafe { *word = DONE };
+        }
     }
 }
 
@@ -108,10 +137,7 @@ unsafe extern "C-unwind" fn once_at(control: P, body: unsafe extern "C-unwind" f
         // SAFETY: the caller's request.
         return unsafe { real::pthread_once()(control, body) };
     }
-    // SAFETY: glibc writes 2 to the word when the initialisation is done, which it may have been before the run.
-    if unsafe { *control.cast::<u32>() } != 2 {
-        once(control as usize, body, site::pc());
-    }
+    once(control, body, site::pc());
     0
 }
 
@@ -121,12 +147,9 @@ unsafe extern "C" fn acquire_at(guard: P) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::__cxa_guard_acquire()(guard) };
     }
-    let known = with(|control| control.objects.onces.contains_key(&(guard as usize)));
-    // SAFETY: the caller's guard; nobody else runs. It may have been done before the run.
-    if !known && unsafe { *guard.cast::<u8>() } != 0 {
-        return 0;
-    }
-    c_int::from(begin(guard as usize, site::pc()))
+    // SAFETY: the caller's guard; nobody else runs.
+    let was_done = was_done_before(guard as usize, unsafe { *guard.cast::<u8>() } != 0);
+    c_int::from(!was_done && begin(guard as usize, site::pc()))
 }
 
 /// It is initialised.
@@ -136,8 +159,10 @@ unsafe extern "C" fn release_at(guard: P) {
         return unsafe { real::__cxa_guard_release()(guard) };
     }
     let pc = site::pc();
-    // SAFETY: the caller's guard, whose first byte compiled code reads before it asks.
-    unsafe { atomic::publish(guard.cast::<u8>(), 1) };
+    if !reset::is_kept(guard as usize) {
+        // SAFETY: the caller's guard, whose first byte compiled code reads before it asks.
+        unsafe { atomic::publish(guard.cast::<u8>(), 1) };
+    }
     end(guard as usize, Once::Done, pc);
 }
 
