@@ -243,6 +243,7 @@ impl Ledger {
         self.total.blocked += report.blocked;
         self.total.truncated += report.truncated;
         self.total.unfair += report.unfair;
+        self.total.spared += report.spared;
         self.total.points += report.points;
         self.total.cpu_seconds += report.cpu_seconds;
         self.histories.extend(report.history_texts);

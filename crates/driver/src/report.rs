@@ -63,6 +63,9 @@ pub struct TestReport {
     /// How many were ended because they were not fair: the search then does not claim to be complete.
     #[serde(default)]
     pub unfair: u64,
+    /// How many were not looked at for data races, because another run of their class was.
+    #[serde(default)]
+    pub spared: u64,
     /// How many steps, over all runs.
     pub points: u64,
     /// Processor time of the runs.
@@ -92,6 +95,7 @@ impl TestReport {
             blocked: 0,
             truncated: 0,
             unfair: 0,
+            spared: 0,
             points: 0,
             cpu_seconds: 0.0,
             coverage: CoverageRecord::Partial,

@@ -62,6 +62,8 @@ pub struct Settings {
     pub keep_going: bool,
     /// Report data races on plain accesses.
     pub races: bool,
+    /// Look for them in every run, and not only in one of each class of runs that differ in the order of independent steps.
+    pub races_in_every_run: bool,
     /// Treat a thread that goes round a loop without effect as waiting for what it read to change.
     pub spins: bool,
     /// Do not search what follows from attempts that failed and that the code would only make again (`dpor`).
@@ -95,6 +97,7 @@ impl Default for Settings {
             call: 0,
             keep_going: false,
             races: true,
+            races_in_every_run: false,
             spins: true,
             retries: true,
             histories: false,

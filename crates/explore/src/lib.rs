@@ -8,6 +8,7 @@
 //! a function of its settings and of what the machine showed it, so the same decisions come again when a run is repeated.
 
 mod access;
+mod class;
 mod fair;
 mod part;
 mod point;
@@ -18,6 +19,7 @@ mod trace;
 pub mod dpor;
 
 pub use access::{Access, Condition, HISTORY, Kind, Thread, dependent};
+pub use class::{Classes, Look};
 pub use dpor::Dpor;
 pub use fair::Fairness;
 pub use part::Part;

@@ -33,8 +33,8 @@ pub struct Step {
     /// Whether the thread gave up its turn with it (a yield, a sleep, one more round of a spin loop).
     pub yielded: bool,
     /// Where its accesses and its picks end; they begin where those of the step before end.
-    accesses: u32,
-    picks: u32,
+    pub(crate) accesses: u32,
+    pub(crate) picks: u32,
 }
 
 /// The steps of a run, in their order.
@@ -80,6 +80,12 @@ impl Trace {
     #[inline]
     pub fn step(&self, at: usize) -> &Step {
         &self.steps[at]
+    }
+
+    /// All steps, and all that they touched.
+    #[inline]
+    pub(crate) fn with_accesses(&self) -> (&[Step], &[Access]) {
+        (&self.steps, &self.accesses)
     }
 
     /// What the step at that place touched.

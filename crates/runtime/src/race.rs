@@ -102,12 +102,35 @@ pub enum Quickly {
     Far,
 }
 
+/// The clocks of all threads.
+pub struct Clocks {
+    all: Box<[Clock; THREADS]>,
+    /// The threads that have not ended, one bit each.
+    alive: u64,
+}
+
+impl Clocks {
+    /// That of one thread.
+    #[inline(always)]
+    pub fn of(&self, thread: usize) -> &Clock {
+        &self.all[thread % THREADS]
+    }
+
+    /// Whether everybody who may still do something knows what a thread did at that moment.
+    pub fn all_know(&self, thread: usize, clock: u32) -> bool {
+        let ignorant = |other: &usize| self.alive >> other & 1 == 1 && self.all[*other][thread % THREADS] < clock;
+        (0..THREADS).find(ignorant).is_none()
+    }
+}
+
 /// Who knows what.
 pub struct Races {
+    /// Whether anything is noted: nobody asks in a run that is not looked at.
+    on: bool,
     threads: usize,
     /// How many lanes of a clock count.
     lanes: usize,
-    clocks: Box<[Clock; THREADS]>,
+    clocks: Clocks,
     /// What relaxed loads have seen, for a later acquire fence.
     seen: Box<[Clock; THREADS]>,
     /// What a release fence published, for later relaxed stores.
@@ -119,9 +142,10 @@ pub struct Races {
 impl Default for Races {
     fn default() -> Self {
         Races {
+            on: true,
             threads: 1,
             lanes: 1,
-            clocks: Box::new([[0; THREADS]; THREADS]),
+            clocks: Clocks { all: Box::new([[0; THREADS]; THREADS]), alive: 1 },
             seen: Box::new([[0; THREADS]; THREADS]),
             fenced: Box::new([[0; THREADS]; THREADS]),
             objects: Table::default(),
@@ -141,56 +165,81 @@ fn releases(order: c_int) -> bool {
 }
 
 impl Races {
-    /// Forgets everything.
-    pub fn reset(&mut self) {
+    /// Forgets everything, for a run that is looked at or not.
+    #[inline]
+    pub fn renew(&mut self, on: bool) {
+        self.on = on;
+        if on {
+            self.reset();
+        }
+    }
+
+    #[inline(never)]
+    fn reset(&mut self) {
         self.shadow.renew();
         let threads = self.threads;
         for thread in 0..threads {
-            self.clocks[thread][..threads].fill(0);
+            self.clocks.all[thread][..threads].fill(0);
             self.seen[thread][..threads].fill(0);
             self.fenced[thread][..threads].fill(0);
         }
         (self.threads, self.lanes) = (1, 1);
-        self.clocks[0][0] = 1;
+        self.clocks.alive = 1;
+        self.clocks.all[0][0] = 1;
         empty(&mut self.objects);
     }
 
     /// A thread was created.
     pub fn created(&mut self, creator: usize, thread: usize) {
+        if !self.on {
+            return;
+        }
         let known = self.threads;
         self.threads = known.max(thread + 1);
         self.lanes = self.threads.div_ceil(LANE);
-        if let Ok([clock, other]) = self.clocks.get_disjoint_mut([thread, creator]) {
+        if let Ok([clock, other]) = self.clocks.all.get_disjoint_mut([thread, creator]) {
             clock[..known].copy_from_slice(&other[..known]);
         }
-        self.clocks[thread][thread] = 1;
-        self.clocks[creator][creator] += 1;
+        self.clocks.all[thread][thread] = 1;
+        self.clocks.alive |= 1 << thread;
+        self.clocks.all[creator][creator] += 1;
     }
 
     /// A thread ended.
     pub fn ended(&mut self, thread: usize) {
-        self.clocks[thread][thread] += 1;
+        if !self.on {
+            return;
+        }
+        self.clocks.all[thread][thread] += 1;
+        self.clocks.alive &= !(1 << thread);
     }
 
     /// A thread knows everything that another did.
     pub fn joined(&mut self, thread: usize, ended: usize) {
-        if let Ok([clock, other]) = self.clocks.get_disjoint_mut([thread, ended]) {
+        if self.on
+            && let Ok([clock, other]) = self.clocks.all.get_disjoint_mut([thread, ended])
+        {
             join(clock, other, self.lanes);
         }
     }
 
     /// A thread takes what was published at an object.
     pub fn acquire(&mut self, thread: usize, object: u64) {
-        if let Some(clock) = self.objects.get(&(object as usize)) {
-            join(&mut self.clocks[thread], clock, self.lanes);
+        if self.on
+            && let Some(clock) = self.objects.get(&(object as usize))
+        {
+            join(&mut self.clocks.all[thread], clock, self.lanes);
         }
     }
 
     /// A thread publishes what it knows at an object, beside what is there.
     pub fn release(&mut self, thread: usize, object: u64) {
+        if !self.on {
+            return;
+        }
         let published = self.objects.entry(object as usize).or_insert([0; THREADS]);
-        join(published, &self.clocks[thread], self.lanes);
-        self.clocks[thread][thread] += 1;
+        join(published, &self.clocks.all[thread], self.lanes);
+        self.clocks.all[thread][thread] += 1;
     }
 
     /// An atomic access; answers one that it races with. The access itself belongs to what a release publishes, so it is noted before.
@@ -212,13 +261,13 @@ impl Races {
         let run = self.shadow.run;
         let (cells, published) = self.shadow.page(key / CELLS as u64);
         let cell = &mut cells[key as usize % CELLS];
-        let clock = &mut self.clocks[thread];
         if whole {
             let access = touch.bytes(thread);
-            if !cell.touch_quickly(run, access, clock) {
-                conflict = cell.compare(access, clock);
+            if !cell.touch_quickly(run, access, self.clocks.of(thread)) {
+                conflict = cell.compare(access, &self.clocks);
             }
         }
+        let clock = &mut self.clocks.all[thread];
         let Some(entry) = published.entry(cell.chain, run, address) else {
             if kind != Kind::Read {
                 let entry = published.add(&mut cell.chain, run, address);
@@ -254,15 +303,15 @@ impl Races {
     pub fn fence(&mut self, thread: usize, order: c_int) {
         const EVERYONE: u64 = 1 << 63 | 1;
         if acquires(order) {
-            join(&mut self.clocks[thread], &self.seen[thread], self.lanes);
+            join(&mut self.clocks.all[thread], &self.seen[thread], self.lanes);
         }
         if order & 0xff == 5 {
             self.acquire(thread, EVERYONE);
             self.release(thread, EVERYONE);
         }
         if releases(order) {
-            self.fenced[thread][..self.threads].copy_from_slice(&self.clocks[thread][..self.threads]);
-            self.clocks[thread][thread] += 1;
+            self.fenced[thread][..self.threads].copy_from_slice(&self.clocks.all[thread][..self.threads]);
+            self.clocks.all[thread][thread] += 1;
         }
     }
 
@@ -276,7 +325,7 @@ impl Races {
         let run = self.shadow.run;
         let Some(cells) = self.shadow.recent(key / CELLS as u64) else { return Quickly::Far };
         let (cell, access) = (&mut cells[key as usize % CELLS], touch.bytes(thread));
-        if cell.touch_quickly(run, access, &self.clocks[thread % THREADS]) {
+        if cell.touch_quickly(run, access, &self.clocks.all[thread % THREADS]) {
             return Quickly::Done;
         }
         Quickly::Compare(cell, access)
@@ -284,8 +333,8 @@ impl Races {
 
     /// The second part: compares an access with what is remembered of its cell; answers one that it races with.
     #[inline(always)]
-    pub fn compare(&mut self, cell: &mut Cell, access: Packed, thread: usize) -> Option<Packed> {
-        cell.compare(access, &self.clocks[thread % THREADS])
+    pub fn compare(&self, cell: &mut Cell, access: Packed) -> Option<Packed> {
+        cell.compare(access, &self.clocks)
     }
 
     /// An access; answers one that it races with.
@@ -297,13 +346,13 @@ impl Races {
         }
         let run = self.shadow.run;
         let (cells, _) = self.shadow.page(key / CELLS as u64);
-        cells[key as usize % CELLS].touch(run, touch.bytes(thread), &self.clocks[thread % THREADS])
+        cells[key as usize % CELLS].touch(run, touch.bytes(thread), &self.clocks)
     }
 
     /// A block is freed; answers an access that this races with. Nothing is remembered: whoever touches the block before it is handed
     /// out again is found out by that alone, and then what is remembered of it is forgotten.
     pub fn freed(&mut self, thread: usize, touch: Touch) -> Option<Packed> {
-        let (clocks, run) = (&self.clocks[thread % THREADS], self.shadow.run);
+        let (clocks, run) = (&self.clocks.all[thread % THREADS], self.shadow.run);
         let whole = touch.what.by(thread, u8::MAX);
         let mut conflict = None;
         self.shadow.for_each(touch.address, touch.size, |address, cell| {
@@ -321,7 +370,7 @@ impl Races {
     #[inline(never)]
     fn touch_many(&mut self, thread: usize, touch: Touch) -> Option<Packed> {
         let end = touch.address.saturating_add(touch.size);
-        let (clocks, run) = (&self.clocks[thread % THREADS], self.shadow.run);
+        let (clocks, run) = (&self.clocks.all[thread % THREADS], self.shadow.run);
         let whole = touch.what.by(thread, u8::MAX);
         let mut at = touch.address;
         let mut conflict = None;
@@ -337,7 +386,7 @@ impl Races {
                 }
                 let cell = &mut cells[(at >> 3) as usize % CELLS];
                 if !cell.touch_quickly(run, access, clocks) {
-                    conflict = conflict.or(cell.compare(access, clocks));
+                    conflict = conflict.or(cell.compare(access, &self.clocks));
                 }
                 at += 8 - first;
             }
@@ -345,8 +394,9 @@ impl Races {
         conflict
     }
 
-    /// A block was allocated: what was there before is another object.
-    pub fn forget(&mut self, address: u64, size: u64) {
-        self.shadow.forget(address, size);
+    /// A block was allocated by a thread: what was there before is another object.
+    pub fn forget(&mut self, thread: usize, address: u64, size: u64) {
+        let thread = thread % THREADS;
+        self.shadow.forget(address, size, thread, self.clocks.all[thread][thread]);
     }
 }

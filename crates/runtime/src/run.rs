@@ -2,13 +2,13 @@
 //!
 //! Invariant: nothing of an earlier run is left in memory that is under control, or in what the runtime knows.
 
-use selvedge_explore::{End, Replay, Stop};
+use selvedge_explore::{Classes, End, Look, Replay, Stop};
 
 use crate::control::{Left, with};
-use crate::fiber;
 use crate::memory::arena;
 use crate::memory::reset::Snapshot;
 use crate::session::Test;
+use crate::{fiber, shadow};
 
 /// Everything as it was before the first run.
 pub fn renew(globals: &Snapshot) {
@@ -35,7 +35,8 @@ pub fn renew(globals: &Snapshot) {
         control.failure = None;
         control.left = Left::Complete;
         control.objects.reset();
-        control.races.reset();
+        control.seeks_races = control.settings.races && !control.spares_races;
+        control.races.renew(control.seeks_races);
         control.histories.reset();
         control.lineup.reset();
         control.time = 1_000_000_000 + control.lineup.shift;
@@ -63,18 +64,57 @@ pub fn run_once(test: &Test, globals: &Snapshot) -> End {
     with(|control| end_of(control.left))
 }
 
-/// The run once more, now that accesses to stacks are looked at from its beginning; how it ended. The same run, but for a data
-/// race that was missed.
-pub fn run_again(test: &Test, globals: &Snapshot, end: End) -> End {
-    if matches!(end, End::Stopped(_)) {
-        return end;
-    }
-    let strategy = with(|control| {
+/// The run once more, now that more of it is looked at; how it ended. The same run, but for a data race that was missed.
+fn run_again(test: &Test, globals: &Snapshot, end: End) -> End {
+    let (strategy, left, steps) = with(|control| {
         let schedule = control.trace.schedule();
-        std::mem::replace(&mut control.strategy, Box::new(Replay::new(schedule)))
+        let strategy = std::mem::replace(&mut control.strategy, Box::new(Replay::new(schedule)));
+        (strategy, control.left, control.trace.len())
     });
     let _ = with(|control| control.strategy.start());
     let again = run_once(test, globals);
-    with(|control| control.strategy = strategy);
-    again
+    with(|control| {
+        control.strategy = strategy;
+        // Where the search gave up the run, nobody knows how it goes on.
+        if matches!(end, End::Stopped(_)) && again == End::Stopped(Stop::Diverged(steps)) {
+            control.left = left;
+            return end;
+        }
+        again
+    })
+}
+
+/// A run that is looked at for data races, if that is asked for. Accesses to stacks are looked at from the first run on in which one thread
+/// was seen on the stack of another; that one is repeated.
+pub fn run_and_look(test: &Test, globals: &Snapshot) -> End {
+    let unshared = with(|control| !control.stacks_shared);
+    let end = run_once(test, globals);
+    if unshared && with(|control| control.stacks_shared) { run_again(test, globals, end) } else { end }
+}
+
+/// The same, but for runs of a class of which one was looked at; these are counted.
+pub fn run_of_class(test: &Test, globals: &Snapshot, classes: &mut Classes, spared: &mut u64) -> End {
+    let mut end;
+    if classes.expects() {
+        with(|control| control.spares_races = true);
+        end = run_once(test, globals);
+        let look = with(|control| {
+            control.spares_races = false;
+            classes.judge(&control.trace, end)
+        });
+        *spared += u64::from(look == Look::Enough);
+        if look == Look::Enough || matches!(end, End::Stopped(Stop::Diverged(_))) {
+            return end;
+        }
+        let unshared = with(|control| !control.stacks_shared);
+        end = run_again(test, globals, end);
+        if unshared && with(|control| control.stacks_shared) {
+            end = run_again(test, globals, end);
+        }
+    } else {
+        end = run_and_look(test, globals);
+    }
+    let doubtful = shadow::was_doubtful();
+    with(|control| classes.learn(&control.trace, end, control.failure.is_none() && !doubtful));
+    end
 }

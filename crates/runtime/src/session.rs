@@ -5,7 +5,9 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ops::ControlFlow;
 
 use selvedge_driver::{CoverageRecord, Finding, FindingKind, Report, Search, Settings, TestReport, schedule_from_text};
-use selvedge_explore::{Bounded, Coverage, Dfs, Dpor, End, Fairness, Pct, Random, Replay, Run, Stop, Strategy, Trace};
+use selvedge_explore::{
+    Bounded, Classes, Coverage, Dfs, Dpor, End, Fairness, Pct, Random, Replay, Run, Stop, Strategy, Trace,
+};
 
 use crate::control::{self, Body, Control, Left, with};
 use crate::fiber::{self, Fiber};
@@ -18,7 +20,7 @@ use crate::posix::objects::Objects;
 use crate::posix::process;
 use crate::race::Races;
 use crate::retry::Retries;
-use crate::run::{renew, run_again, run_once};
+use crate::run::{renew, run_and_look, run_of_class, run_once};
 use crate::switch::{self, Context};
 use crate::{exchange, finding, share, sys, watchdog};
 
@@ -110,6 +112,7 @@ pub fn take_over(main: *mut c_void) -> *mut c_void {
     let (takes_over, hosted) = (set(c"SELVEDGE_REPORT"), set(c"SELVEDGE_REPORT_DIRECTORY"));
     if takes_over || hosted {
         fix_addresses();
+        process::claim_faults();
     }
     if takes_over { run_tests as *mut c_void } else { main }
 }
@@ -336,6 +339,8 @@ pub fn prepare(settings: &Settings) -> Result<(), String> {
         settings: settings.clone(),
         objects: Objects::default(),
         races: Races::default(),
+        seeks_races: settings.races,
+        spares_races: false,
         stacks_shared: false,
         histories: Histories::default(),
         lineup: Lineup::default(),
@@ -477,6 +482,13 @@ impl Allowed {
 /// So many runs are made between two looks at the clock.
 const UNWATCHED: u64 = 16;
 
+/// Whether the search may make many runs of one class. A strategy that turns races makes one run of each anyway; one that goes on after a race
+/// must see where it ended the run, and so must a replay, whose schedule ends there.
+fn repeats_classes(settings: &Settings) -> bool {
+    let ends_at_races = settings.keep_going || settings.replay.is_some();
+    settings.races && !settings.races_in_every_run && !ends_at_races && with(|control| !control.strategy.turns_races())
+}
+
 /// Runs until the strategy is done; `None` when something else ended it.
 pub fn search(
     test: &Test,
@@ -485,6 +497,7 @@ pub fn search(
     allowed: &Allowed,
     report: &mut TestReport,
 ) -> Option<Coverage> {
+    let mut classes = repeats_classes(settings).then(Classes::default);
     loop {
         if let ControlFlow::Break(coverage) = with(|control| control.strategy.start()) {
             return Some(coverage);
@@ -492,11 +505,10 @@ pub fn search(
         if report.runs >= allowed.runs_max || report.runs.is_multiple_of(UNWATCHED) && allowed.is_over(report.runs) {
             return None;
         }
-        let unshared = with(|control| !control.stacks_shared);
-        let mut end = run_once(test, globals);
-        if unshared && with(|control| control.stacks_shared) {
-            end = run_again(test, globals, end);
-        }
+        let mut end = match &mut classes {
+            Some(classes) => run_of_class(test, globals, classes, &mut report.spared),
+            None => run_and_look(test, globals),
+        };
         if end == End::Truncated && with(|control| control.has_starved()) {
             end = End::Stopped(Stop::Unfair);
         }

@@ -6,10 +6,11 @@
 //! together in huge pages, where the system has them: a run looks into hundreds of places of them, each a page of its own otherwise.
 
 use std::alloc::{Layout, alloc, handle_alloc_error};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::posix::objects::Table;
 use crate::published::{Chain, Published};
-use crate::race::THREADS;
+use crate::race::{Clocks, THREADS};
 use crate::sys;
 
 /// How many accesses are remembered for each eight bytes.
@@ -25,6 +26,22 @@ const HUGE: usize = 2 << 20;
 const TABLES: usize = HUGE / size_of::<Cells>();
 
 type Cells = [Cell; CELLS];
+
+/// A thread that does not exist.
+const NOBODY: usize = 2 * THREADS - 1;
+
+static DOUBTFUL: AtomicBool = AtomicBool::new(false);
+
+/// What is found in this run may depend on the order of steps that are independent.
+#[cold]
+fn doubt() {
+    DOUBTFUL.store(true, Ordering::Relaxed);
+}
+
+/// Whether that was so since somebody asked.
+pub fn was_doubtful() -> bool {
+    DOUBTFUL.swap(false, Ordering::Relaxed)
+}
 
 /// An access in one word: the return address, which of the eight bytes, atomic, write, thread.
 #[derive(Clone, Copy, Default)]
@@ -104,6 +121,8 @@ pub struct Cell {
     count: u8,
     /// The slot that was written last.
     last: u8,
+    /// Whether the last slot holds the allocation of a block that was freed before in this run.
+    born: bool,
     /// For each access, the clock of its thread.
     clocks: [u32; SLOTS],
     accesses: [Packed; SLOTS],
@@ -112,10 +131,10 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Remembers an access by a thread whose clocks are `knows`; answers one that it races with.
+    /// Remembers an access; answers one that it races with.
     #[inline(always)]
-    pub fn touch(&mut self, run: u32, access: Packed, knows: &[u32; THREADS]) -> Option<Packed> {
-        if self.touch_quickly(run, access, knows) { None } else { self.compare(access, knows) }
+    pub fn touch(&mut self, run: u32, access: Packed, all: &Clocks) -> Option<Packed> {
+        if self.touch_quickly(run, access, all.of(access.thread())) { None } else { self.compare(access, all) }
     }
 
     /// The same where there is nothing to compare with; false when there is, and then nothing was done.
@@ -123,7 +142,7 @@ impl Cell {
     pub fn touch_quickly(&mut self, run: u32, access: Packed, knows: &[u32; THREADS]) -> bool {
         let clock = knows[access.thread() % THREADS];
         if self.run != run {
-            (self.run, self.count, self.last) = (run, 1, 0);
+            (self.run, self.count, self.last, self.born) = (run, 1, 0, false);
             (self.accesses[0], self.clocks[0]) = (access, clock);
             return true;
         }
@@ -164,10 +183,14 @@ impl Cell {
     /// An access that is ordered before this one, and that would race with nothing that this one would not race with, need not be
     /// remembered any longer: what comes later and is not ordered after it is not ordered after this one either.
     #[inline(never)]
-    pub fn compare(&mut self, access: Packed, knows: &[u32; THREADS]) -> Option<Packed> {
+    pub fn compare(&mut self, access: Packed, all: &Clocks) -> Option<Packed> {
+        let knows = all.of(access.thread());
         let clock = knows[access.thread() % THREADS];
         let mut conflict = None;
         let mut place = None;
+        if self.born {
+            self.look_at_birth(access, knows);
+        }
         for at in 0..usize::from(self.count).min(SLOTS) {
             let other = self.accesses[at];
             if self.clocks[at] <= knows[other.thread() % THREADS] {
@@ -183,11 +206,44 @@ impl Cell {
                 self.count += 1;
                 return usize::from(self.count) - 1;
             }
-            (usize::from(self.last) + 1) % SLOTS
+            self.forgotten_next(all)
         });
         self.last = place as u8;
         (self.accesses[place], self.clocks[place]) = (access, clock);
         conflict
+    }
+}
+
+impl Cell {
+    /// Which of the accesses has to go when there are too many: one that all know of, which cannot race with anything any more, or the one that
+    /// comes next in turn.
+    #[cold]
+    fn forgotten_next(&self, all: &Clocks) -> usize {
+        let known = |&at: &usize| all.all_know(self.accesses[at].thread(), self.clocks[at]);
+        (0..SLOTS).find(known).unwrap_or_else(|| {
+            // What is remembered then depends on who came first.
+            doubt();
+            (usize::from(self.last) + 1) % SLOTS
+        })
+    }
+
+    /// Nothing is remembered but who got the bytes, and when.
+    fn is_born(&mut self, run: u32, owner: usize, clock: u32) {
+        (self.run, self.count, self.last, self.born) = (run, 0, 0, true);
+        self.accesses[0] = Packed::default().by(NOBODY, 0);
+        (self.accesses[SLOTS - 1], self.clocks[SLOTS - 1]) = (Packed::default().by(owner, 0), clock);
+    }
+
+    /// An access to memory that was freed and allocated again in this run. By a thread that does not know of the allocation, it may be
+    /// meant for what was there before, which would have been seen if it had come before the allocation.
+    #[cold]
+    fn look_at_birth(&mut self, access: Packed, knows: &[u32; THREADS]) {
+        let owner = self.accesses[SLOTS - 1];
+        let full = usize::from(self.count) >= SLOTS - 1;
+        if full || !owner.same_thread(access) && knows[owner.thread() % THREADS] < self.clocks[SLOTS - 1] {
+            doubt();
+        }
+        self.born = !full;
     }
 }
 
@@ -274,9 +330,14 @@ impl Shadow {
         (number == page).then(|| unsafe { &mut *cells })
     }
 
-    /// Forgets what is remembered of these bytes; what was published there stays.
-    pub fn forget(&mut self, address: u64, size: u64) {
-        self.for_each(address, size, |_, cell| cell.run = 0);
+    /// Forgets what is remembered of these bytes, which a thread was given at that clock; what was published there stays.
+    pub fn forget(&mut self, address: u64, size: u64, owner: usize, clock: u32) {
+        let run = self.run;
+        let page = |address: u64| (address >> 3) / CELLS as u64;
+        for page in page(address)..=page(address + size.max(1) - 1) {
+            self.page(page);
+        }
+        self.for_each(address, size, |_, cell| cell.is_born(run, owner, clock));
     }
 
     /// Every cell of these bytes that may have been touched, and where it begins.
@@ -324,6 +385,7 @@ impl Pages {
             self.all.len() - 1
         } else {
             let place = self.oldest;
+            doubt();
             self.oldest = (self.oldest + 1) % PAGES_MAX;
             let old = &mut self.all[place];
             // SAFETY: as in `Shadow::page`; nobody has a borrow of it now.

@@ -35,7 +35,7 @@ fn plain(address: *mut c_void, size: usize, write: bool) {
 fn look(address: usize, size: usize, write: bool, pc: u64) {
     // SAFETY: code under control calls, and nothing here switches.
     let control = unsafe { state() };
-    let (races, thread) = (control.settings.races, control.current);
+    let (races, thread) = (control.seeks_races, control.current);
     let easy = (address as u64) < STACKS && arena::in_use(address, size) && !control.fiber().notes(write);
     if !easy {
         return look_closely(address, size, write, pc);
@@ -46,16 +46,16 @@ fn look(address: usize, size: usize, write: bool, pc: u64) {
     let touch = Touch::new(address as u64, size as u64, write, false, pc);
     match control.races.touch_quickly(thread, touch) {
         Quickly::Done => {}
-        Quickly::Compare(cell, access) => compare(cell, access, thread, address, size),
+        Quickly::Compare(cell, access) => compare(cell, access, address, size),
         Quickly::Far => look_closely(address, size, write, pc),
     }
 }
 
 /// The rest of a look at a cell that others have touched.
 #[inline(never)]
-fn compare(cell: *mut Cell, access: Packed, thread: usize, address: usize, size: usize) {
+fn compare(cell: *mut Cell, access: Packed, address: usize, size: usize) {
     // SAFETY: the cell was found a moment ago, and nothing has touched the tables since.
-    let other = with(|control| control.races.compare(unsafe { &mut *cell }, access, thread));
+    let other = with(|control| control.races.compare(unsafe { &mut *cell }, access));
     if let Some(other) = other {
         let touch = Touch { address: address as u64, size: size as u64, what: access.by_nobody() };
         race(touch, Conflict::with(other));
@@ -75,7 +75,7 @@ fn look_closely(address: usize, size: usize, write: bool, pc: u64) {
         } else {
             control.fiber().trail.plain(address as u64, size, write);
         }
-        if !control.settings.races {
+        if !control.seeks_races {
             return None;
         }
         if own && !control.stacks_shared {

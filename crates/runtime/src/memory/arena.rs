@@ -327,8 +327,8 @@ fn allocate(size: usize, align: usize) -> *mut c_void {
     mark(block, units, IN_USE);
     with(|control| {
         control.fiber().effect();
-        if control.settings.races && reused.is_some() {
-            control.races.forget(block as u64, rounded as u64);
+        if control.seeks_races && reused.is_some() {
+            control.races.forget(control.current, block as u64, rounded as u64);
         }
     });
     block as *mut c_void
@@ -352,7 +352,7 @@ fn release(block: usize, pc: u64) {
         let end = Access { changed: false, ..Access::new(block as u64, (units * UNIT) as u32, Kind::Write) };
         control.trace.amend(end);
         let current = control.current;
-        if control.settings.races { control.races.freed(current, touch) } else { None }
+        if control.seeks_races { control.races.freed(current, touch) } else { None }
     });
     if let Some(Conflict { thread, pc: other, write, .. }) = conflict.map(Conflict::with) {
         let verb = if write { "write" } else { "read" };

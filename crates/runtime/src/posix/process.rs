@@ -14,6 +14,7 @@ use crate::{site, sys};
 crate::entries! {
     __assert_fail => assert_fail_at;
     abort => abort_at;
+    _ZN9__gnu_cxx27__verbose_terminate_handlerEv => terminate_at;
     exit => exit_at;
     _exit => exit_now_at;
     _Exit => exit_now_at;
@@ -46,6 +47,18 @@ unsafe extern "C" fn assert_fail_at(
     sys::complain(&message);
     sys::complain("\n");
     sys::exit(134)
+}
+
+/// What `std::terminate` does by default in GNU's C++ library, which remembers that it was here: it would say something else the next time.
+unsafe extern "C" fn terminate_at() {
+    let pc = site::pc();
+    if active() {
+        let message =
+            "std::terminate was called: an exception that nobody catches, or a std::thread that nobody joined";
+        fail(FindingKind::Crash, message.into(), pc);
+    }
+    // SAFETY: the caller's request.
+    unsafe { real::_ZN9__gnu_cxx27__verbose_terminate_handlerEv()() }
 }
 
 unsafe extern "C" fn abort_at() -> ! {
@@ -167,7 +180,7 @@ pub fn install_handlers() {
     if LAST.swap(thread, Ordering::Relaxed) == thread {
         return;
     }
-    // SAFETY: a new mapping that stays; handlers that leave by switching stacks, which is why the signal is not blocked meanwhile.
+    // SAFETY: a new mapping that stays.
     unsafe {
         let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as usize;
         let stack = sys::call(libc::SYS_mmap, [0, SIZE, 3, flags, usize::MAX, 0]);
@@ -175,14 +188,26 @@ pub fn install_handlers() {
             let stack = libc::stack_t { ss_sp: stack as *mut c_void, ss_flags: 0, ss_size: SIZE };
             sys::call(libc::SYS_sigaltstack, [&raw const stack as usize, 0, 0, 0, 0, 0]);
         }
+    }
+    FATAL.iter().for_each(|(signal, _)| handle(*signal));
+    handle(WAKE_UP);
+}
+
+/// Has the signal handled here.
+fn handle(signal: c_int) {
+    // SAFETY: the handler leaves by switching stacks, or lets the signal take its course.
+    unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = on_signal as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_ONSTACK;
-        for (signal, _) in FATAL {
-            libc::sigaction(signal, &action, std::ptr::null_mut());
-        }
-        libc::sigaction(WAKE_UP, &action, std::ptr::null_mut());
+        libc::sigaction(signal, &action, std::ptr::null_mut());
     }
+}
+
+/// Has the signals of an overflown stack handled here from the start. Rust's standard library then leaves them alone, and does not keep
+/// a list of its threads for them, which would be a tenth of what a short test executes.
+pub fn claim_faults() {
+    FATAL[..2].iter().for_each(|(signal, _)| handle(*signal));
 }
 
 /// Takes the place of libc's entry: when the driver started the program, the tests run instead of `main`, or `main` as

@@ -23,6 +23,7 @@ fn find(cache: &AtomicUsize, name: &'static str) -> usize {
 macro_rules! real {
     ($abi:literal $($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => { $(
         #[doc = concat!("libc's `", stringify!($name), "`.")]
+        #[allow(non_snake_case)]
         pub fn $name() -> unsafe extern $abi fn($($argument),*) $(-> $result)? {
             static CACHE: AtomicUsize = AtomicUsize::new(0);
             let found = find(&CACHE, concat!(stringify!($name), "\0"));
@@ -44,6 +45,7 @@ real! { "C"
     pthread_timedjoin_np: fn(libc::pthread_t, *mut P, P) -> c_int;
     pthread_detach: fn(libc::pthread_t) -> c_int;
     pthread_exit: fn(P);
+    _ZN9__gnu_cxx27__verbose_terminate_handlerEv: fn();
     pthread_cancel: fn(libc::pthread_t) -> c_int;
     pthread_getattr_np: fn(libc::pthread_t, *mut libc::pthread_attr_t) -> c_int;
     pthread_mutex_init: fn(P, P) -> c_int;

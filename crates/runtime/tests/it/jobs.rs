@@ -8,7 +8,7 @@ use crate::build::{build, programs, root, scratch, session, settings};
 
 /// What does not depend on the clock.
 fn timeless(mut tests: Vec<TestReport>) -> Vec<TestReport> {
-    tests.iter_mut().for_each(|test| test.cpu_seconds = 0.0);
+    tests.iter_mut().for_each(|test| (test.cpu_seconds, test.spared) = (0.0, 0));
     tests
 }
 

@@ -1,6 +1,7 @@
 //! Real programs, compiled by the system's compiler, under the runtime.
 
 mod build;
+mod classes;
 mod confirm;
 mod corpus;
 mod errors;

@@ -1,0 +1,179 @@
+//! Which runs differ in nothing but the order of independent steps: data races are looked for in one run of each class.
+//!
+//! Two runs are of one class (Mazurkiewicz, 1977) if every thread makes the same steps in both, and steps that touch the same thing come
+//! in the same order. Say that one of them has no data race: then what threads do between their steps does not depend on where the steps of
+//! others come in between, so the other run is the same one with independent steps swapped, and has no data race either. Everything
+//! else that can go wrong is looked for in every run.
+//!
+//! A class is known by a hash of 64 bits: each access is mixed with the last one of its thread and with those to the same word that it
+//! depends on. That a class which was not looked at is taken for one of those that are remembered has a chance of 2^-48. Invariant: nothing is told of a run that is not in a class which was looked at to the end, without a race and without a
+//! doubt; a class that was forgotten is looked at again.
+
+use crate::access::{Kind, Thread};
+use crate::point::{End, Stop};
+use crate::trace::Trace;
+
+/// How many classes are remembered.
+const SEEN: usize = 1 << 16;
+/// Words are told apart by so many places; those that share one count as one word, which makes classes smaller than they are. A power of two.
+const PLACES: usize = 1 << 12;
+/// No access is to more bytes, but for the end of a block. That is no step of its own, and what touches the block without being ordered before
+/// its end is found wherever it comes: before it as a race, then because the block is not in use, and later as a doubt.
+const WIDEST: u32 = 16;
+/// After so many runs it is decided whether those of known classes are worth it.
+const WINDOW: u32 = 64;
+
+/// The kinds of accesses that do not depend on one another, one bit each.
+const READS: u64 = 1 << Kind::Read as u32 | 1 << Kind::Await as u32;
+
+/// A hash with something that comes after it, and what that depends on.
+#[inline(always)]
+fn mix(hash: u64, what: u64, before: u64) -> u64 {
+    let product = u128::from(hash ^ what ^ 0xd6e8_feb8_6659_fd93) * u128::from(before ^ 0x9e37_79b9_7f4a_7c15);
+    // Not even a factor of zero makes the hash forget what came before.
+    (product as u64 ^ (product >> 64) as u64).wrapping_add(hash.rotate_left(29))
+}
+
+/// What is known of a word.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    /// The run that it is of.
+    run: u64,
+    /// The last write, and all reads since, in any order.
+    write: u64,
+    reads: u64,
+}
+
+/// What the runs touch.
+struct Places {
+    run: u64,
+    all: Box<[Place; PLACES]>,
+}
+
+impl Places {
+    /// An access to a word, after what its thread did before. There is nothing to foresee here for the processor: this is done for every
+    /// access of every run.
+    #[inline(always)]
+    fn access(&mut self, word: u64, what: u64, kind: Kind, before: u64) -> u64 {
+        let place = &mut self.all[(word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % PLACES];
+        let known = u64::from(place.run == self.run).wrapping_neg();
+        let reads = (READS >> kind as u32 & 1).wrapping_neg();
+        let (write, since) = (place.write & known, place.reads & known);
+        let hash = mix(before, what, write.wrapping_add(since & !reads));
+        *place = Place { run: self.run, write: hash ^ (hash ^ write) & reads, reads: since.wrapping_add(hash) & reads };
+        hash
+    }
+
+    /// The class of a run.
+    fn class(&mut self, trace: &Trace) -> u64 {
+        self.run += 1;
+        let (steps, accesses) = trace.with_accesses();
+        let mut threads = [0; Thread::MAX];
+        let (mut from, mut picks, mut last) = (0, 0, 0);
+        for (at, step) in steps.iter().enumerate() {
+            let thread = step.thread.index() % Thread::MAX;
+            let mut hash = threads[thread];
+            while from < step.accesses
+                && let Some(access) = accesses.get(from as usize)
+            {
+                from += 1;
+                let what = access.object ^ (access.kind as u64) << 59;
+                if (access.object & 7) + u64::from(access.size) <= 8 {
+                    hash = self.access(access.object >> 3, what, access.kind, hash);
+                } else if access.size <= WIDEST {
+                    let last = access.object.saturating_add(u64::from(access.size) - 1) >> 3;
+                    for word in access.object >> 3..=last {
+                        hash = self.access(word, what, access.kind, hash);
+                    }
+                }
+            }
+            if step.picks != picks {
+                hash = trace.picks(at).iter().fold(hash, |hash, pick| mix(hash, u64::from(pick.chosen) + 1, 0));
+                picks = step.picks;
+            }
+            hash ^= u64::from(step.yielded) << 63;
+            threads[thread] = hash;
+            last = last.max(thread);
+        }
+        let ends = threads[..=last].iter().zip(0..);
+        ends.fold(0, |class, (hash, thread)| mix(class, thread, *hash))
+    }
+}
+
+/// What to do with a run that has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Look {
+    /// Nothing: a run of its class was looked at.
+    Enough,
+    /// It has to be made again, and looked at.
+    Again,
+}
+
+/// The classes of a search.
+pub struct Classes {
+    seen: Box<[u64]>,
+    places: Places,
+    /// Whether runs of classes that are known are expected, so that nobody looks at a run before it is known to be of another. So it is at
+    /// first: nothing is lost but a few runs that are made twice.
+    expects: bool,
+    runs: u32,
+    known: u32,
+}
+
+impl Default for Classes {
+    /// None is known.
+    fn default() -> Self {
+        let places = Places { run: 0, all: Box::new([Place::default(); PLACES]) };
+        Classes { seen: vec![0; SEEN].into(), places, expects: true, runs: 0, known: 0 }
+    }
+}
+
+impl Classes {
+    /// Whether the next run need not be looked at while it is under way.
+    pub fn expects(&self) -> bool {
+        self.expects
+    }
+
+    /// The class of a run, if one that ends so has one: where it was given up, as far as it went.
+    fn of(&mut self, trace: &Trace, end: End) -> Option<u64> {
+        match end {
+            End::Complete => Some(self.places.class(trace)),
+            End::Stopped(stop) if !matches!(stop, Stop::Diverged(_)) => Some(self.places.class(trace)),
+            _ => None,
+        }
+    }
+
+    /// A run ended that was not looked at.
+    pub fn judge(&mut self, trace: &Trace, end: End) -> Look {
+        let class = self.of(trace, end);
+        let known = class.is_some_and(|class| self.seen[class as usize % SEEN] == class);
+        self.count(known);
+        if known { Look::Enough } else { Look::Again }
+    }
+
+    /// A run ended that was looked at, and `clean` is whether nothing was found and nothing is in doubt.
+    pub fn learn(&mut self, trace: &Trace, end: End, clean: bool) {
+        let class = if clean { self.of(trace, end) } else { None };
+        let place = class.map(|class| &mut self.seen[class as usize % SEEN]);
+        let known = class.as_ref() == place.as_deref();
+        if let (Some(place), Some(class)) = (place, class) {
+            *place = class;
+        }
+        if !self.expects {
+            self.count(known && class.is_some());
+        }
+    }
+
+    /// Looking twice at one run in four costs as much as looking once at all of them.
+    fn count(&mut self, known: bool) {
+        self.runs += 1;
+        self.known += u32::from(known);
+        if self.runs == WINDOW {
+            self.expects = self.known * 4 >= WINDOW * 3;
+            (self.runs, self.known) = (0, 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
