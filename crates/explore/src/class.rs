@@ -9,9 +9,9 @@
 //! depends on. That a class which was not looked at is taken for one of those that are remembered has a chance of 2^-48. Invariant: nothing is told of a run that is not in a class which was looked at to the end, without a race and without a
 //! doubt; a class that was forgotten is looked at again.
 
-use crate::access::{Kind, Thread};
+use crate::access::{Access, Kind, Thread};
 use crate::point::{End, Stop};
-use crate::trace::Trace;
+use crate::trace::{Step, Trace};
 
 /// How many classes are remembered.
 const SEEN: usize = 1 << 16;
@@ -34,70 +34,136 @@ fn mix(hash: u64, what: u64, before: u64) -> u64 {
     (product as u64 ^ (product >> 64) as u64).wrapping_add(hash.rotate_left(29))
 }
 
-/// What is known of a word.
+/// What is known of a word: the last write, and all reads since, in any order.
 #[derive(Clone, Copy, Default)]
 struct Place {
-    /// The run that it is of.
-    run: u64,
-    /// The last write, and all reads since, in any order.
     write: u64,
     reads: u64,
 }
 
-/// What the runs touch.
+/// A step of the last run.
+#[derive(Clone, Copy)]
+struct Noted {
+    /// As [`brief`] has it.
+    step: u64,
+    /// The hash of its thread before it.
+    before: u64,
+    /// Where its changes begin.
+    changes: u32,
+    thread: u8,
+}
+
+/// All that is known after the last run. The next one begins as that one did, more often than not, and only what differs is
+/// done again: the same choices lead to the same accesses, or the program is one that no search can say anything of.
 struct Places {
-    run: u64,
     all: Box<[Place; PLACES]>,
+    threads: [u64; Thread::MAX],
+    steps: Vec<Noted>,
+    /// The last access of every step, as [`what`] has it.
+    accesses: Vec<u64>,
+    /// What was there before each access.
+    changes: Vec<(u32, Place)>,
+}
+
+/// An access in one word.
+#[inline(always)]
+fn what(access: &Access) -> u64 {
+    access.object ^ (access.kind as u64) << 59 ^ u64::from(access.size) << 48
+}
+
+/// A step in one word: who made it, whether it yielded, and where its accesses and picks end.
+#[inline(always)]
+fn brief(step: &Step) -> u64 {
+    u64::from(step.thread.0) << 1
+        | u64::from(step.yielded)
+        | u64::from(step.accesses) << 9
+        | u64::from(step.picks) << 41
 }
 
 impl Places {
+    fn new() -> Self {
+        let all = Box::new([Place::default(); PLACES]);
+        Places { all, threads: [0; Thread::MAX], steps: Vec::new(), accesses: Vec::new(), changes: Vec::new() }
+    }
+
     /// An access to a word, after what its thread did before. There is nothing to foresee here for the processor: this is done for every
     /// access of every run.
     #[inline(always)]
     fn access(&mut self, word: u64, what: u64, kind: Kind, before: u64) -> u64 {
-        let place = &mut self.all[(word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % PLACES];
-        let known = u64::from(place.run == self.run).wrapping_neg();
+        let at = (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % PLACES;
+        let Place { write, reads: since } = self.all[at];
+        self.changes.push((at as u32, self.all[at]));
         let reads = (READS >> kind as u32 & 1).wrapping_neg();
-        let (write, since) = (place.write & known, place.reads & known);
         let hash = mix(before, what, write.wrapping_add(since & !reads));
-        *place = Place { run: self.run, write: hash ^ (hash ^ write) & reads, reads: since.wrapping_add(hash) & reads };
+        self.all[at] = Place { write: hash ^ (hash ^ write) & reads, reads: since.wrapping_add(hash) & reads };
         hash
+    }
+
+    /// How many steps are those of the last run.
+    fn in_common(&self, steps: &[Step], accesses: &[Access]) -> usize {
+        let pairs = self.steps.iter().zip(steps);
+        let mut same = pairs.take_while(|(noted, step)| noted.step == brief(step)).count();
+        // What was picked is not noted, so nothing can be told from there on.
+        while same > 0
+            && (steps[same - 1].picks > 0 || self.accesses[same - 1] != last_access(&steps[same - 1], accesses))
+        {
+            same -= 1;
+        }
+        same
+    }
+
+    /// Goes back to what was known after so many steps of the last run.
+    fn back(&mut self, steps: usize) {
+        let Some(&Noted { changes, .. }) = self.steps.get(steps) else { return };
+        for noted in self.steps.drain(steps..).rev() {
+            self.threads[usize::from(noted.thread) % Thread::MAX] = noted.before;
+        }
+        for (at, place) in self.changes.drain(changes as usize..).rev() {
+            self.all[at as usize % PLACES] = place;
+        }
+        self.accesses.truncate(steps);
     }
 
     /// The class of a run.
     fn class(&mut self, trace: &Trace) -> u64 {
-        self.run += 1;
         let (steps, accesses) = trace.with_accesses();
-        let mut threads = [0; Thread::MAX];
-        let (mut from, mut picks, mut last) = (0, 0, 0);
-        for (at, step) in steps.iter().enumerate() {
+        let same = self.in_common(steps, accesses);
+        self.back(same);
+        let mut from = same.checked_sub(1).map_or(0, |last| steps[last].accesses as usize);
+        for (at, step) in steps.iter().enumerate().skip(same) {
             let thread = step.thread.index() % Thread::MAX;
-            let mut hash = threads[thread];
-            while from < step.accesses
-                && let Some(access) = accesses.get(from as usize)
+            let before = self.threads[thread];
+            let changes = self.changes.len() as u32;
+            self.steps.push(Noted { step: brief(step), before, changes, thread: step.thread.0 });
+            self.accesses.push(last_access(step, accesses));
+            let mut hash = before;
+            while from < step.accesses as usize
+                && let Some(access) = accesses.get(from)
             {
                 from += 1;
-                let what = access.object ^ (access.kind as u64) << 59;
                 if (access.object & 7) + u64::from(access.size) <= 8 {
-                    hash = self.access(access.object >> 3, what, access.kind, hash);
+                    hash = self.access(access.object >> 3, what(access), access.kind, hash);
                 } else if access.size <= WIDEST {
                     let last = access.object.saturating_add(u64::from(access.size) - 1) >> 3;
                     for word in access.object >> 3..=last {
-                        hash = self.access(word, what, access.kind, hash);
+                        hash = self.access(word, what(access), access.kind, hash);
                     }
                 }
             }
-            if step.picks != picks {
+            if step.picks > 0 {
                 hash = trace.picks(at).iter().fold(hash, |hash, pick| mix(hash, u64::from(pick.chosen) + 1, 0));
-                picks = step.picks;
             }
-            hash ^= u64::from(step.yielded) << 63;
-            threads[thread] = hash;
-            last = last.max(thread);
+            self.threads[thread] = hash ^ u64::from(step.yielded) << 63;
         }
-        let ends = threads[..=last].iter().zip(0..);
-        ends.fold(0, |class, (hash, thread)| mix(class, thread, *hash))
+        let last = steps.iter().fold(0, |last, step| last.max(step.thread.index()));
+        self.threads[..=last % Thread::MAX].iter().zip(0..).fold(0, |class, (hash, thread)| mix(class, thread, *hash))
     }
+}
+
+/// The last access up to the end of a step, as [`what`] has it.
+#[inline(always)]
+fn last_access(step: &Step, accesses: &[Access]) -> u64 {
+    (step.accesses as usize).checked_sub(1).and_then(|last| accesses.get(last)).map_or(0, what)
 }
 
 /// What to do with a run that has ended.
@@ -123,8 +189,7 @@ pub struct Classes {
 impl Default for Classes {
     /// None is known.
     fn default() -> Self {
-        let places = Places { run: 0, all: Box::new([Place::default(); PLACES]) };
-        Classes { seen: vec![0; SEEN].into(), places, expects: true, runs: 0, known: 0 }
+        Classes { seen: vec![0; SEEN].into(), places: Places::new(), expects: true, runs: 0, known: 0 }
     }
 }
 

@@ -57,7 +57,7 @@ fn equivalent(program: &Program, one: &[usize], other: &[usize]) -> bool {
 }
 
 fn class(trace: &Trace) -> u64 {
-    Classes::default().places.class(trace)
+    Places::new().class(trace)
 }
 
 #[test]
@@ -66,12 +66,16 @@ fn classes_are_those_of_the_definition() {
     let (mut same, mut different) = (0, 0);
     for _ in 0..1500 {
         let program = program(rng);
+        // This one goes on from run to run, as in a search.
+        let mut places = Places::new();
         let orders: Vec<Vec<usize>> = (0..4).map(|_| schedule(rng, &program)).collect();
         for (one, other) in orders.iter().zip(&orders[1..]) {
             let expected = equivalent(&program, one, other);
-            let equal = class(&trace(&program, one)) == class(&trace(&program, other));
+            let (one, other) = (trace(&program, one), trace(&program, other));
+            let equal = places.class(&one) == places.class(&other);
+            assert_eq!([places.class(&one), places.class(&other)], [class(&one), class(&other)]);
             assert_eq!(equal, expected, "{program:?} {one:?} {other:?}");
-            same += u32::from(equal && one != other);
+            same += u32::from(equal && one.steps() != other.steps());
             different += u32::from(!equal);
         }
     }
@@ -98,6 +102,23 @@ fn what_threads_do_belongs_to_the_class() {
     ];
     let distinct: std::collections::HashSet<u64> = all.into();
     assert_eq!(distinct.len(), all.len());
+}
+
+#[test]
+fn picks_are_told_apart_from_run_to_run() {
+    let mut places = Places::new();
+    let run = |chosen: [u32; 2]| {
+        let mut trace = Trace::new();
+        for chosen in chosen {
+            trace.access(Access::new(0x1000, 8, Kind::Update));
+            trace.pick(crate::trace::Pick { chosen, options: 2 });
+            trace.step_done(Thread(0), None, false);
+        }
+        trace
+    };
+    for chosen in [[0, 0], [0, 1], [1, 1], [0, 1], [0, 0]] {
+        assert_eq!(places.class(&run(chosen)), class(&run(chosen)), "{chosen:?}");
+    }
 }
 
 /// A run of one thread that writes that word.
