@@ -91,6 +91,26 @@ fn the_order_of_a_long_history_goes_on_to_where_it_goes_wrong() {
     assert_eq!(tab.value(different), 9002);
 }
 
+/// Whoever asked for a page gets one, whatever the answer is.
+#[test]
+fn an_answer_that_was_cut_short_has_a_page() {
+    let history = crate::hard("page-unknown.jsonl");
+    let page = page_of(&["check", &history, "--time-max", "300ms"], "page-unknown.html");
+    let Some(mut browser) = browser() else { return };
+    let words = ["verdict unknown", "the time limit of 300 ms was reached"];
+    browser.open(&page, "", WIDE).expect_ready().expect(&words);
+    // Here the worker has no answer of its own: it waits for somebody to write.
+    let page = scratch("page-cut.html");
+    let _ = std::fs::remove_file(&page);
+    let mut waiting = crate::command(&["check", "-", "--time-max", "200ms", "--html", page.to_str().unwrap()]);
+    let mut waiting = waiting.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let nobody_writes = waiting.stdin.take();
+    assert_eq!(waiting.wait().unwrap().code(), Some(3));
+    drop(nobody_writes);
+    let words = ["verdict unknown", "Unknown: the time limit of 200 ms was reached.", "It was cut short here: "];
+    browser.open(&page, "", WIDE).expect_ready().expect(&words);
+}
+
 /// On paper there is no colour behind letters unless one asks for it, no scrolling, and no dark.
 #[test]
 fn a_page_prints_as_it_looks_in_the_light() {
