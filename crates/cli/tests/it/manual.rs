@@ -111,6 +111,22 @@ fn the_examples_are_as_they_say() {
     }
 }
 
+/// The examples are built without the network: their dependencies are those of the workspace, version by version.
+#[test]
+fn the_examples_build_with_what_is_there() {
+    let packages = |lock: &str| -> Vec<String> {
+        let text = std::fs::read_to_string(root().join(lock)).unwrap_or_else(|error| panic!("{lock}: {error}"));
+        let fetched = text.split("[[package]]").filter(|package| package.contains("checksum"));
+        fetched.map(|package| package.lines().take(3).collect::<Vec<_>>().join(" ")).collect()
+    };
+    let known = packages("Cargo.lock");
+    for lock in ["examples/heapless/Cargo.lock", "examples/rust/Cargo.lock"] {
+        for package in packages(lock) {
+            assert!(known.contains(&package), "{lock}:{package} is not what the workspace has");
+        }
+    }
+}
+
 #[test]
 fn every_page_is_in_the_manual() {
     let summary = std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
