@@ -8,7 +8,7 @@ use std::io;
 use selvedge_history::format::ReadError;
 use serde::Serialize;
 
-use crate::report::text::clean;
+use crate::report::text::{WIDTH, clean, wrap};
 
 /// Wrong input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -80,9 +80,8 @@ pub fn with_reading(file: &str, error: ReadError) -> Result<Trouble, selvedge_hi
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "error: {}", self.headline())?;
-        match &self.advice {
-            Some(advice) => write!(f, "\n  {}", clean(advice)),
-            None => Ok(()),
-        }
+        // Advice may be a line of a file with a mark below it: only what is too long is broken.
+        let lines = self.advice.iter().flat_map(|advice| advice.lines());
+        lines.flat_map(|line| wrap(&clean(line), WIDTH - 2)).try_for_each(|line| write!(f, "\n  {line}"))
     }
 }

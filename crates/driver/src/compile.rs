@@ -45,7 +45,11 @@ impl fmt::Display for CompileError {
         match self {
             CompileError::NoSources => f.write_str("expected at least one C or C++ file"),
             CompileError::NoCompiler(name, error) => {
-                write!(f, "the compiler `{name}` could not be started ({error}): install it or name another with --cc")
+                let why = match error.kind() {
+                    std::io::ErrorKind::NotFound => "there is no such program".to_owned(),
+                    _ => error.to_string(),
+                };
+                write!(f, "the compiler `{name}` could not be started ({why}): install it or name another with --cc")
             }
             CompileError::Refused(text) => write!(f, "the compiler refused the test:\n{text}"),
             CompileError::Language(path) => {

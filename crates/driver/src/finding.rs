@@ -214,7 +214,10 @@ impl Finding {
 
     /// Reads a finding file.
     pub fn from_json(text: &str) -> Result<Finding, FindingError> {
-        let malformed = |error: serde_json::Error| FindingError::Malformed(error.to_string());
+        let malformed = |error: serde_json::Error| match error.is_eof() {
+            true => FindingError::Malformed("the file ends too early".to_owned()),
+            false => FindingError::Malformed(error.to_string()),
+        };
         let value: serde_json::Value = serde_json::from_str(text).map_err(malformed)?;
         let format = value.get("format").and_then(|format| format.as_str()).unwrap_or("none");
         if format != Self::FORMAT {

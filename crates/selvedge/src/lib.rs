@@ -66,7 +66,7 @@ pub fn explore(body: impl Fn() + Send + Sync + 'static) {
     let report = String::from_utf8_lossy(&report).into_owned();
     // Nothing is reported of a search that a replay leaves out.
     if !report.is_empty() {
-        save(&name, &with_host(&report));
+        save(&name, "json", &with_host(&report));
     }
     if answer != 0 {
         panic!("{}", summary(&report));
@@ -108,17 +108,17 @@ fn note_panics() {
 }
 
 /// Writes the report where `cargo selvedge test` looks for it.
-fn save(name: &str, report: &str) {
+fn save(name: &str, kind: &str, report: &str) {
     let Some(directory) = std::env::var_os("SELVEDGE_REPORT_DIRECTORY") else { return };
     let file: String = name.chars().map(|letter| if letter.is_alphanumeric() { letter } else { '-' }).collect();
     // The same line may explore many times, in a loop or for several tests that run side by side: no report may replace another.
-    let mut path = std::path::Path::new(&directory).join(format!("{file}.json"));
+    let mut path = std::path::Path::new(&directory).join(format!("{file}.{kind}"));
     let mut number = 1;
     let written = loop {
         match std::fs::File::create_new(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 number += 1;
-                path.set_file_name(format!("{file}-{number}.json"));
+                path.set_file_name(format!("{file}-{number}.{kind}"));
             }
             Err(error) => break Err(error),
             Ok(mut file) => break std::io::Write::write_all(&mut file, report.as_bytes()),

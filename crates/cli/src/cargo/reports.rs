@@ -31,6 +31,8 @@ pub struct Seen {
     pub tests: Vec<Tested>,
     /// What could not be read, a line each.
     pub lines: Vec<String>,
+    /// How many reports tests took for themselves: what these say is their business.
+    pub taken: usize,
     /// The worst that they tell. A finding is no violation here: cargo knows whether the test was meant to panic.
     pub covered: Exit,
 }
@@ -38,8 +40,16 @@ pub struct Seen {
 /// Reads the reports of a directory, and writes what was found.
 pub fn read(reports: &Path, asked: &Asked, origin: &Origin) -> Result<Seen, Trouble> {
     let files = fs::read_dir(reports).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut seen = Seen { tests: Vec::new(), lines: Vec::new(), covered: Exit::Pass };
-    for file in files.filter(|file| file.extension().is_some_and(|end| end == "json")) {
+    let mut seen = Seen { tests: Vec::new(), lines: Vec::new(), taken: 0, covered: Exit::Pass };
+    for file in files {
+        match file.extension().and_then(|end| end.to_str()) {
+            Some("json") => {}
+            Some("taken") => {
+                seen.taken += 1;
+                continue;
+            }
+            _ => continue,
+        }
         let read = fs::read_to_string(&file).map_err(|error| error.to_string());
         match read.and_then(|text| serde_json::from_str::<Report>(&text).map_err(|error| error.to_string())) {
             Ok(report) => {

@@ -215,8 +215,11 @@ pub fn run(flags: Flags, harness: Vec<OsString>, started: Instant) -> Result<Exi
         exit: Some(exit),
     };
     let mut entry = session.entry_with(asked.html.is_some());
-    if seen.tests.is_empty() {
-        entry.full = "selvedge: no test called selvedge::explore or selvedge::object\n".to_owned();
+    match (seen.tests.is_empty(), seen.taken) {
+        (true, 0) => entry.full = "selvedge: no test called selvedge::explore or selvedge::object\n".to_owned(),
+        (true, taken) => entry.full = taken_by_tests(taken),
+        (false, 0) => {}
+        (false, taken) => entry.full += &format!("\n{}", taken_by_tests(taken)),
     }
     let unwritten = keep_page(asked.html.as_deref(), &mut entry);
     let mut printer = Printer::new(asked.json, asked.output, 1);
@@ -282,6 +285,14 @@ impl Interrupt {
 
     fn came(&self) -> bool {
         self.came.load(Ordering::Acquire)
+    }
+}
+
+/// Searches of which nothing is shown here.
+fn taken_by_tests(taken: usize) -> String {
+    match taken {
+        1 => "selvedge: 1 search is judged by its test, which took the report (`report()`)\n".to_owned(),
+        _ => format!("selvedge: {taken} searches are judged by their tests, which took the reports\n(`report()`)\n"),
     }
 }
 
@@ -398,6 +409,36 @@ mod tests {
     fn only_one_platform_is_supported() {
         let said = "error: tests can be controlled on x86_64-unknown-linux-gnu only";
         assert_eq!(Trouble::Unsupported.to_string(), said);
+    }
+
+    #[test]
+    fn what_is_in_the_way_is_told() {
+        let full = || std::io::Error::other("no space left");
+        let missing = RustError::Missing("the crate `std`".into());
+        for (trouble, said) in [
+            (Trouble::Target, "--target cannot be given: tests can be controlled on x86_64-unknown-linux-gnu only"),
+            (Trouble::TestThreads, "--test-threads can only be 1: one search at a time has control of the process"),
+            (
+                Trouble::Unloadable("a b/lib.so".into()),
+                "the runtime cannot be loaded from `a b/lib.so`: expected a path without blanks and colons\n  \
+                 put it elsewhere, and name it with SELVEDGE_RUNTIME",
+            ),
+            (Trouble::Runner, "cargo cannot start cargo-selvedge: expected a path to it without blanks and colons"),
+            (
+                Trouble::NoCache,
+                "there is no place for the instrumented standard library: expected SELVEDGE_CACHE, XDG_CACHE_HOME or HOME",
+            ),
+            (
+                Trouble::StandardLibrary(missing),
+                "the standard library cannot be instrumented: the Rust toolchain lacks the crate `std`\n  \
+                 the toolchains that rustup installs have it",
+            ),
+            (Trouble::Reports("/tmp".into(), full()), "`/tmp` could not be made: no space left"),
+            (Trouble::Refused, "the tests do not compile any more"),
+            (Trouble::Cargo("cargo".into(), full()), "`cargo` could not be started: no space left"),
+        ] {
+            assert_eq!(trouble.to_string(), format!("error: {said}"));
+        }
     }
 
     #[test]

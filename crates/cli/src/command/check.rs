@@ -164,7 +164,11 @@ pub fn run(settings: Settings) -> Exit {
         let name = source::name(file);
         match ended {
             Ended::Done => unreachable!("one entry a file"),
-            Ended::Cut(limit) => printer.print(report::cut(&name, limit, &limits, &progress)),
+            Ended::Cut(limit) => {
+                let mut entry = report::cut(&name, limit, &limits, &progress);
+                unwritten = unwritten.worst(keep_page(html.as_deref(), &mut entry));
+                printer.print(entry);
+            }
             Ended::Panicked => printer.print(report::bug(&name)),
         }
         // Those after the one that was cut short were never begun.

@@ -163,7 +163,8 @@ impl Question<'_> {
         let k = self.counting.k;
         let (exit, line, full) = match &sight.violation {
             Some(violation) => {
-                let line = format!("{}  {}: {}", paint(FAIL, "FAIL"), self.file, violation.what);
+                let of = object.map_or(String::new(), |object| format!(" as a {object}"));
+                let line = format!("{}  {}: not linearizable{of}", paint(FAIL, "FAIL"), self.file);
                 (Exit::Violation, line, self.explain(reading, violation))
             }
             None => {
@@ -213,7 +214,8 @@ impl Question<'_> {
 
     fn explain(&self, reading: Reading<'_>, violation: &Violation) -> String {
         let part = reading.part(&violation.part);
-        let mut out = if part.is_empty() { String::new() } else { paragraph(&format!("In {part}:"), 2) };
+        let place = if part.is_empty() { String::new() } else { format!("in {part}, ") };
+        let mut out = format!("\n{}\n", paragraph(&sentence(&format!("{place}{}", violation.what)), 2));
         for number in &violation.numbers {
             out.push_str(&paragraph(&clean(number), 2));
         }
@@ -223,6 +225,7 @@ impl Question<'_> {
         if let Some(more) = violation.operations.len().checked_sub(SHOWN_MAX).filter(|more| *more > 0) {
             out.push_str(&format!("    and {more} more\n"));
         }
+        out.push('\n');
         out
     }
 
@@ -266,6 +269,12 @@ impl Question<'_> {
             reason,
         })
     }
+}
+
+/// With a capital letter and a full stop.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
 }
 
 #[derive(Serialize)]

@@ -127,10 +127,14 @@ pub fn run(settings: Settings) -> Exit {
     }
 }
 
-/// An error of usage that clap cannot see by itself.
+/// An error of usage that clap cannot see by itself; the usage shown is that of the command.
 fn usage(message: &str) -> clap::Error {
     use clap::CommandFactory;
-    crate::Flags::command().error(clap::error::ErrorKind::ValueValidation, message)
+    let mut all = crate::Flags::command();
+    all.build();
+    let name = std::env::args().nth(1).unwrap_or_default();
+    let command = if all.find_subcommand(&name).is_some() { all.find_subcommand_mut(&name) } else { Some(&mut all) };
+    command.expect("it was found").error(clap::error::ErrorKind::ValueValidation, message)
 }
 
 /// Reads the name of an object.

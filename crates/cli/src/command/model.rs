@@ -127,7 +127,11 @@ pub fn run(settings: Settings) -> Exit {
         let name = source::name(&file);
         match ended {
             Ended::Done => unreachable!("one entry a file"),
-            Ended::Cut(limit) => printer.print(crate::report::cut(&name, limit, &limits, &progress)),
+            Ended::Cut(limit) => {
+                let mut entry = crate::report::cut(&name, limit, &limits, &progress);
+                unwritten = keep_page(html.as_deref(), &mut entry);
+                printer.print(entry);
+            }
             Ended::Panicked => printer.print(crate::report::bug(&name)),
         }
     }

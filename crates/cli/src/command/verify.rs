@@ -256,8 +256,8 @@ fn entry(
     let numbers = format!("{}, {seconds:.3} s", counted(operations, "operation"));
     let line = match refusal {
         None => {
-            let object = format!("{}{}", object(certificate, initial), certificate.relaxed());
-            format!("{}  {certificate_file}: {file} is {says} as a {object}; {numbers}", paint(PASS, "RIGHT"))
+            let object = object(certificate, initial);
+            format!("{}  {certificate_file}: {file} is {says} as a {object}", paint(PASS, "RIGHT"))
         }
         Some(_) => format!("{}  {certificate_file}: it does not show that {file} is {says}", paint(FAIL, "REFUSED")),
     };
@@ -280,7 +280,10 @@ fn entry(
         refusal: refusal.clone(),
     });
     let exit = if refusal.is_none() { Exit::Pass } else { Exit::Violation };
-    Entry { exit, full: format!("{line}\n{why}{other}"), line, json, certificate: None, html: None }
+    let relaxed = certificate.relaxed();
+    let relaxed = relaxed.strip_prefix(' ').map_or(String::new(), |relaxed| format!("{relaxed}; "));
+    let numbers = paragraph(&format!("{relaxed}{numbers}"), 2);
+    Entry { exit, full: format!("{line}\n{why}{other}{numbers}"), line, json, certificate: None, html: None }
 }
 
 /// What the claim is about: the object, and what it starts with where that was stated.

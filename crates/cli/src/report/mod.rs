@@ -262,7 +262,8 @@ impl Decided<'_> {
                 format!("{}  {file}: linearizable{}; {}", paint(PASS, "PASS"), self.as_object(), self.numbers())
             }
             Verdict::Fail(failure) => {
-                format!("{}  {file}: {object}; {}", paint(FAIL, "FAIL"), sentence::reason(self.reading(), failure))
+                let reason = sentence::reason(self.reading(), failure);
+                format!("{}  {file}: not linearizable as a {object}; {reason}", paint(FAIL, "FAIL"))
             }
             Verdict::Unknown(limit) => {
                 format!("{}  {file}: {object}; {}", paint(UNKNOWN, "UNKNOWN"), limit_text(*limit, self.limits))
@@ -312,14 +313,13 @@ fn advice(limit: Limit, limits: &Limits) -> String {
 
 /// The report on a file that was cut short without an answer of the worker's own.
 pub fn cut(file: &str, limit: Limit, limits: &Limits, progress: &Progress) -> Entry {
-    let line = format!("{}  {file}: {}", paint(UNKNOWN, "UNKNOWN"), limit_text(limit, limits));
-    let full = format!(
-        "{line}\n{}{}",
-        paragraph(&format!("It was cut short here: {}.", progress.describe()), 2),
-        advice(limit, limits)
-    );
+    let reason = limit_text(limit, limits);
+    let line = format!("{}  {file}: {reason}", paint(UNKNOWN, "UNKNOWN"));
+    let place = format!("It was cut short here: {}.", progress.describe());
+    let full = format!("{line}\n{}{}", paragraph(&place, 2), advice(limit, limits));
     let json = json::cut(file, limit, limits, progress);
-    Entry { exit: Exit::Unknown, full, line, json, certificate: None, html: None }
+    let html = Some(html::without_view(html::Badge::Unknown, file, &[format!("Unknown: {reason}."), place], &full));
+    Entry { exit: Exit::Unknown, full, line, json, certificate: None, html }
 }
 
 /// The report on a file that cannot be read or does not fit the object.

@@ -62,6 +62,7 @@ impl Held {
         for domain in ["Page.enable", "Runtime.enable", "Log.enable"] {
             tab.ask(domain, json!({}));
         }
+        tab.ask("Performance.enable", json!({ "timeDomain": "threadTicks" }));
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         tab.ask("Emulation.setDeviceMetricsOverride", size);
         tab.browser.heard.clear();
@@ -178,6 +179,22 @@ impl Tab<'_> {
         self
     }
 
+    /// How many seconds of a processor the page has taken until now: scripts, style, layout and drawing. However much else the machine has to do, this is the same.
+    pub fn busy(&mut self) -> f64 {
+        let answer = self.ask("Performance.getMetrics", json!({}));
+        let metrics = answer["metrics"].as_array().expect("metrics");
+        let task = metrics.iter().find(|metric| metric["name"] == "TaskDuration").expect("a duration");
+        task["value"].as_f64().expect("seconds")
+    }
+
+    /// Prints the page; answers how many sheets that takes.
+    pub fn sheets(&mut self, name: &str) -> usize {
+        let printed = self.ask("Page.printToPDF", json!({ "paperWidth": 8.27, "paperHeight": 11.69 }));
+        let printed = from_base64(printed["data"].as_str().expect("a document"));
+        std::fs::write(scratch(&format!("{name}.pdf")), &printed).expect("the scratch directory is writable");
+        memchr::memmem::find_iter(&printed, b"/Type /Page\n").count()
+    }
+
     /// Presses keys as a person does.
     pub fn press(&mut self, keys: &[&str]) -> &mut Self {
         for key in keys {
@@ -217,15 +234,28 @@ impl Tab<'_> {
 
     /// Keeps a picture of the page for whoever wants to look; answers how large its file is.
     pub fn picture(&mut self, name: &str) -> usize {
-        use std::fmt::Write as _;
         let picture = self.ask("Page.captureScreenshot", json!({ "format": "png" }));
-        let data = picture["data"].as_str().expect("a picture");
-        // The text of a picture is four thirds of it; whoever wants to see it can decode the file.
-        let mut page = String::from("<img alt=\"\" src=\"data:image/png;base64,");
-        let _ = write!(page, "{data}\">");
-        std::fs::write(scratch(&format!("{name}.picture.html")), page).expect("the scratch directory is writable");
-        data.len() * 3 / 4
+        let data = from_base64(picture["data"].as_str().expect("a picture"));
+        std::fs::write(scratch(&format!("{name}.png")), &data).expect("the scratch directory is writable");
+        data.len()
     }
+}
+
+/// The bytes behind a text of base 64.
+fn from_base64(text: &str) -> Vec<u8> {
+    let value = |letter: u8| match letter {
+        b'A'..=b'Z' => u32::from(letter - b'A'),
+        b'a'..=b'z' => u32::from(letter - b'a') + 26,
+        b'0'..=b'9' => u32::from(letter - b'0') + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
+    for group in text.trim_end_matches('=').as_bytes().chunks(4) {
+        let bits = group.iter().fold(0, |bits, letter| bits << 6 | value(*letter)) << (6 * (4 - group.len()));
+        bytes.extend_from_slice(&bits.to_be_bytes()[1..group.len()]);
+    }
+    bytes
 }
 
 impl Drop for Tab<'_> {

@@ -35,7 +35,7 @@ fn project(name: &str) -> PathBuf {
 fn cargo_selvedge(project: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-selvedge"));
     command.args(["selvedge", "test"]).args(args).current_dir(project).stdin(Stdio::null());
-    command.env("SELVEDGE_CACHE", scratch("cargo-cache")).env("CARGO_NET_OFFLINE", "true");
+    command.env("SELVEDGE_CACHE", cache()).env("CARGO_NET_OFFLINE", "true");
     command.env("CARGO_TARGET_DIR", scratch("cargo-target")).env("RUST_BACKTRACE", "0");
     // What the cargo of this test says is not meant for the one that is started here.
     for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "SELVEDGE_RUNTIME", "RUST_TEST_THREADS"] {
@@ -147,19 +147,57 @@ fn unfinished() {
 fn right() {
     stack().matrix("push() | push()").check();
 }
+
+#[test]
+fn judged() {
+    assert!(stack().matrix("push() | push()").report().starts_with('{'));
+}
 "#;
+
+/// The project with these tests, which two tests share, so that it is compiled once.
+fn objects() -> &'static Path {
+    static PROJECT: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+    PROJECT.get_or_init(|| {
+        let project = project("cargo-objects");
+        std::fs::write(project.join("tests/objects.rs"), OBJECT_TESTS).expect("the scratch directory is writable");
+        project
+    })
+}
 
 #[test]
 fn objects_that_cannot_be_tested() {
-    let project = project("cargo-objects");
-    std::fs::write(project.join("tests/objects.rs"), OBJECT_TESTS).expect("the scratch directory is writable");
-    for (name, says, code) in OBJECTS {
-        let one = run(cargo_selvedge(&project, &["--test", "objects", name]));
-        if skipped(&one) {
+    let project = objects();
+    for code in [2, 3, 0] {
+        let some: Vec<_> = OBJECTS.iter().filter(|object| object.2 == code).collect();
+        let names: Vec<&str> = some.iter().map(|object| object.0).collect();
+        let tests = run(cargo_selvedge(project, &[&["--test", "objects", "--"], &names[..]].concat()));
+        if skipped(&tests) {
             return;
         }
-        let one = one.expect(code);
-        assert!(one.stderr.contains(says) || one.stdout.contains(says), "{name}: {}\n{}", one.stdout, one.stderr);
+        let tests = tests.expect(code);
+        for (name, says, _) in some {
+            let is_said = tests.stderr.contains(says) || tests.stdout.contains(says);
+            assert!(is_said, "{name}: {}\n{}", tests.stdout, tests.stderr);
+        }
+    }
+}
+
+/// A test that takes the report for itself has called selvedge, too.
+#[test]
+fn a_report_that_a_test_took_is_counted() {
+    let project = objects();
+    for (names, says) in [
+        (&["judged"][..], "selvedge: 1 search is judged by its test"),
+        (&["judged", "right"], "selvedge: 1 search is judged by its test"),
+        (&["nothing"], "selvedge: no test called selvedge::explore or selvedge::object"),
+    ] {
+        let tests = run(cargo_selvedge(project, &[&["--test", "objects", "--"], names].concat()));
+        if skipped(&tests) {
+            return;
+        }
+        let tests = tests.expect(0);
+        assert!(tests.stdout.contains(says), "{}", tests.stdout);
+        assert_eq!(tests.stdout.contains("PASS  right"), names.contains(&"right"), "{}", tests.stdout);
     }
 }
 
@@ -175,11 +213,6 @@ fn the_example_of_the_page() {
     assert!(part_of(&all, "every_count_counts").starts_with("PASS  "), "{}", all.stdout);
     let failed = part_of(&all, "a_count_is_lost");
     assert!(failed.starts_with("FAIL  ") && failed.contains("an update is lost, left: 1, right: 2"), "{failed}");
-    // The schedule, with the lines of the code under test, is on the page.
-    let page = std::fs::read_to_string(root().join("docs/testing-rust.md")).expect("the page");
-    for line in failed.lines().filter(|line| !line.contains(" cpu s") && !line.contains("replay:")) {
-        assert!(page.lines().any(|shown| shown == line), "not on the page: {line}\n{failed}");
-    }
     assert!(all.stdout.contains("test every_count_counts ... ok"), "{}", all.stdout);
     assert!(all.stdout.contains("test a_count_is_lost ... FAILED"), "{}", all.stdout);
     replays(&project, finding_in(failed));
@@ -215,7 +248,7 @@ fn the_example_of_the_page() {
 fn replays(project: &Path, finding: &str) {
     let replay = |args: &[&str]| {
         let mut replay = command(&[&["replay", finding], args].concat());
-        replay.current_dir(project).env("SELVEDGE_CACHE", scratch("cargo-cache")).env("CARGO_NET_OFFLINE", "true");
+        replay.current_dir(project).env("SELVEDGE_CACHE", cache()).env("CARGO_NET_OFFLINE", "true");
         replay.env("CARGO_TARGET_DIR", scratch("cargo-target")).env_remove("RUSTFLAGS");
         run(replay)
     };

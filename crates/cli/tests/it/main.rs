@@ -7,6 +7,7 @@ mod check;
 mod commands;
 mod counting;
 mod documents;
+mod errors;
 mod limits;
 mod manual;
 mod modelling;
@@ -15,6 +16,8 @@ mod objects;
 mod page;
 mod quasi;
 mod relaxed;
+mod reports;
+mod sentences;
 mod testing;
 mod usage;
 
@@ -92,6 +95,17 @@ fn scratch(name: &str) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli");
     std::fs::create_dir_all(&directory).expect("the scratch directory can be made");
     directory.join(name)
+}
+
+/// What is kept between runs of the tool: the standard library, instrumented. It is made once, for the tests of the runtime too, by whoever comes first.
+fn cache() -> &'static Path {
+    static CACHE: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+    CACHE.get_or_init(|| {
+        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sysroot");
+        // Where it cannot be made, the command that needs it says why.
+        let _ = selvedge_driver::rust::prepare_sysroot(&cache);
+        cache
+    })
 }
 
 /// The sample histories that should get that verdict, as paths from the root.

@@ -1,215 +1,83 @@
-//! The manual does what it says: a page is executed from top to bottom in an empty directory, by its text alone.
-//!
-//! A block below a line such as "`ring.h`:" is a file, and is written. A block of `console` has commands behind `$`, each followed by what it prints;
-//! `...` stands for lines that are left out. Every file of a page that is executed is used by a command, so every block is compiled or read.
-//! `SELVEDGE_UPDATE=1` writes what is printed now into the pages.
+//! The manual does what it says: every page is executed from top to bottom, by its text alone, and every block is run or says why not.
+
+mod execute;
+mod page;
+
+use execute::execute;
+pub use execute::printed;
 
 use crate::*;
 
-/// One block of a page: where it stands, and what it is.
-struct Block {
-    /// The first line of its content, and the one behind the last, counted from 0.
-    lines: std::ops::Range<usize>,
-    kind: Kind,
-}
-
-enum Kind {
-    File(String),
-    Console,
-    /// Only shown.
-    Other,
-}
-
-/// The name of the file that a paragraph announces: "`src/lib.rs`:" or "`Cargo.toml`, where ...:".
-fn announced(line: &str) -> Option<String> {
-    let name = line.strip_prefix('`')?.split('`').next()?;
-    (line.ends_with(':') && name.contains('.')).then(|| name.to_owned())
-}
-
-fn blocks(page: &[&str]) -> Vec<Block> {
-    let mut found = Vec::new();
-    let (mut paragraph, mut at) = ("", 0);
-    while at < page.len() {
-        if let Some(language) = page[at].strip_prefix("```") {
-            let length = page[at + 1..].iter().position(|line| *line == "```").expect("blocks are closed");
-            let kind = match (language, announced(paragraph)) {
-                ("console", _) => Kind::Console,
-                (_, Some(name)) => Kind::File(name),
-                _ => Kind::Other,
-            };
-            found.push(Block { lines: at + 1..at + 1 + length, kind });
-            at += length + 1;
-            paragraph = "";
-        } else if !page[at].is_empty() {
-            paragraph = page[at];
-        }
-        at += 1;
-    }
-    found
-}
-
-/// The commands of a block with the lines below each.
-fn commands<'a>(lines: &[&'a str]) -> Vec<(&'a str, Vec<&'a str>)> {
-    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
-    for line in lines {
-        match (line.strip_prefix("$ "), found.last_mut()) {
-            (Some(command), _) => found.push((command, vec![])),
-            (None, Some((_, output))) => output.push(line),
-            (None, None) => panic!("a block of commands starts with one: {line}"),
-        }
-    }
-    found
-}
-
-/// Whether the lines are as shown, where `...` stands for any number of them.
-fn matches(shown: &[String], printed: &[String]) -> bool {
-    match shown.split_first() {
-        None => printed.is_empty(),
-        Some((first, rest)) if first.trim() == "..." => (0..=printed.len()).any(|skip| matches(rest, &printed[skip..])),
-        Some((first, rest)) => printed.split_first().is_some_and(|(line, below)| first == line && matches(rest, below)),
-    }
-}
-
-/// A line without what depends on the clock (numbers with a fraction) and on the build (the end of a finding's name).
-fn timeless(line: &str) -> String {
-    let mut words: Vec<String> = Vec::new();
-    for word in line.split(' ') {
-        let number = word.trim_matches(|letter: char| !letter.is_ascii_digit());
-        let fraction = number.contains('.') && number.chars().all(|letter| letter.is_ascii_digit() || letter == '.');
-        words.push(match (word.trim_end_matches(')').strip_suffix(".json"), fraction) {
-            (Some(name), _) if name.len() > 8 && name.is_char_boundary(name.len() - 8) => {
-                name[..name.len() - 8].to_owned()
+/// A test for each page that has blocks, and the list of all of them.
+macro_rules! pages {
+    ($($test:ident: $page:literal,)*) => {
+        const PAGES: &[&str] = &[$($page),*];
+        $(
+            #[test]
+            fn $test() {
+                execute($page);
             }
-            (_, true) => word.replace(number, "#"),
-            _ => word.to_owned(),
-        });
-    }
-    words.join(" ").trim_end().to_owned()
+        )*
+    };
 }
 
-/// Lines that can be compared, without empty ones at either end.
-fn comparable(lines: &[&str]) -> Vec<String> {
-    let mut lines: Vec<String> = lines.iter().map(|line| timeless(line)).collect();
-    while lines.last().is_some_and(String::is_empty) {
-        lines.pop();
-    }
-    let first = lines.iter().position(|line| !line.is_empty()).unwrap_or(0);
-    lines.split_off(first)
+pages! {
+    the_readme_works: "README.md",
+    the_tutorial_for_cpp_works: "docs/tutorials/cpp.md",
+    the_tutorial_for_rust_works: "docs/tutorials/rust.md",
+    the_tutorial_for_databases_works: "docs/tutorials/database.md",
+    the_tutorial_for_algorithms_works: "docs/tutorials/algorithm.md",
+    the_page_on_installing_works: "docs/install.md",
+    the_page_on_checking_works: "docs/checking.md",
+    the_page_on_continuous_integration_works: "docs/ci.md",
+    the_page_on_comparisons_works: "docs/comparison.md",
+    the_page_on_counting_works: "docs/counting.md",
+    the_page_on_figures_of_counting_works: "docs/counting-figures.md",
+    the_page_on_formats_works: "docs/formats.md",
+    the_page_on_models_works: "docs/model.md",
+    the_page_on_the_monitor_works: "docs/monitor.md",
+    the_page_on_objects_works: "docs/objects.md",
+    the_page_on_quasi_linearizability_works: "docs/quasi.md",
+    the_page_on_reports_works: "docs/reports.md",
+    the_page_on_speed_works: "docs/speed.md",
+    the_page_on_c_works: "docs/testing-c.md",
+    the_page_on_rust_works: "docs/testing-rust.md",
 }
 
-/// What a command of the page prints, or why it cannot be run here.
-fn printed(command: &str, directory: &Path) -> Result<String, String> {
-    let binaries = Path::new(env!("CARGO_BIN_EXE_selvedge")).parent().expect("it lies in a directory");
-    let path = std::env::var("PATH").unwrap_or_default();
-    let mut shell = Command::new("sh");
-    shell.args(["-c", command]).current_dir(directory).stdin(Stdio::null());
-    shell.env("PATH", format!("{}:{path}", binaries.display()));
-    shell.env("SELVEDGE_CACHE", scratch("cargo-cache")).env("CARGO_NET_OFFLINE", "true").env("RUST_BACKTRACE", "0");
-    shell.env("CARGO_TARGET_DIR", scratch("manual-target"));
-    for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "SELVEDGE_RUNTIME", "RUST_TEST_THREADS", "CLICOLOR_FORCE"]
-    {
-        shell.env_remove(variable);
-    }
-    let run = Run::new(shell.output().expect("there is a shell"));
-    if run.code == 2 && run.stderr.contains("the Rust toolchain lacks") {
-        return Err(run.stderr);
-    }
-    assert!([0, 1].contains(&run.code), "`{command}` ends with {}:\n{}\n{}", run.code, run.stdout, run.stderr);
-    Ok(run.stdout)
-}
-
-/// Executes the page; with `SELVEDGE_UPDATE` the outputs that differ are written anew.
-fn execute(name: &str) {
-    let path = root().join("docs").join(name);
-    let text = std::fs::read_to_string(&path).expect("the page");
-    let page: Vec<&str> = text.lines().collect();
-    let beside = scratch(&format!("manual-{}", name.replace(['/', '.'], "-")));
-    let _ = std::fs::remove_dir_all(&beside);
-    let directory = beside.join("project");
-    std::fs::create_dir_all(&directory).expect("the scratch directory is writable");
-    std::os::unix::fs::symlink(root().canonicalize().unwrap(), beside.join("selvedge")).expect("a link can be made");
-    // The versions that are known to this workspace need no network.
-    std::fs::copy(root().join("Cargo.lock"), directory.join("Cargo.lock")).expect("the lock file is copied");
-    let mut updates: Vec<(std::ops::Range<usize>, String)> = Vec::new();
-    for block in blocks(&page) {
-        let lines = &page[block.lines.clone()];
-        match block.kind {
-            Kind::Other => {}
-            Kind::File(file) => {
-                let file = directory.join(file);
-                std::fs::create_dir_all(file.parent().expect("it is in the directory")).expect("writable");
-                // A project in this workspace's directory would belong to it.
-                let alone = if file.ends_with("Cargo.toml") { "\n[workspace]\n" } else { "" };
-                std::fs::write(file, format!("{}\n{alone}", lines.join("\n"))).expect("writable");
-            }
-            Kind::Console => {
-                let mut shown = Vec::new();
-                let mut differs = false;
-                for (command, output) in commands(lines) {
-                    let printed = match printed(command, &directory) {
-                        Ok(printed) => printed,
-                        Err(lacks) => return println!("the rest of {name} is skipped: {}", lacks.trim()),
-                    };
-                    let lines: Vec<&str> = printed.lines().collect();
-                    let right = matches(&comparable(&output), &comparable(&lines));
-                    differs |= !right;
-                    let said = if right { output.join("\n") } else { printed.trim_end().to_owned() };
-                    shown.push(format!("$ {command}\n{said}").trim_end().to_owned());
-                    let update = std::env::var_os("SELVEDGE_UPDATE").is_some();
-                    assert!(
-                        right || update,
-                        "{name}: `{command}` prints\n{printed}\nand the page says\n{}",
-                        output.join("\n")
-                    );
-                }
-                if differs {
-                    updates.push((block.lines, shown.join("\n")));
-                }
+/// All pages: the README, the manual, and what the crates say of themselves.
+fn all_pages() -> Vec<String> {
+    let mut pages = vec!["README.md".to_owned()];
+    let mut folders = vec!["docs".to_owned()];
+    folders.extend(
+        std::fs::read_dir(root().join("crates")).expect("crates").map(|entry| {
+            format!("crates/{}", entry.expect("readable").file_name().into_string().expect("a plain name"))
+        }),
+    );
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(root().join(&folder)).expect("readable") {
+            let entry = entry.expect("readable");
+            let name = format!("{folder}/{}", entry.file_name().into_string().expect("a plain name"));
+            if name.ends_with(".md") {
+                pages.push(name);
+            } else if folder.starts_with("docs") && entry.path().is_dir() {
+                folders.push(name);
             }
         }
     }
-    if !updates.is_empty() {
-        let mut page: Vec<String> = page.iter().map(|line| (*line).to_owned()).collect();
-        for (lines, shown) in updates.into_iter().rev() {
-            page.splice(lines, [shown]);
+    pages
+}
+
+#[test]
+fn every_block_is_run_or_says_why_not() {
+    for name in all_pages() {
+        let text = std::fs::read_to_string(root().join(&name)).expect("the page");
+        let page: Vec<&str> = text.lines().collect();
+        let blocks = page::blocks(&page);
+        for block in &blocks {
+            assert_ne!(block.kind, page::Kind::Unclear, "{name}:{}: nothing says what this is", block.lines.start);
         }
-        std::fs::write(path, page.join("\n") + "\n").expect("the page can be written");
+        assert!(blocks.is_empty() || PAGES.contains(&&*name), "{name} has blocks, and no test executes it");
     }
-}
-
-#[test]
-fn the_tutorial_for_cpp_works() {
-    execute("tutorials/cpp.md");
-}
-
-#[test]
-fn the_tutorial_for_rust_works() {
-    execute("tutorials/rust.md");
-}
-
-#[test]
-fn the_tutorial_for_databases_works() {
-    execute("tutorials/database.md");
-}
-
-#[test]
-fn the_tutorial_for_algorithms_works() {
-    execute("tutorials/algorithm.md");
-}
-
-#[test]
-fn the_page_on_installing_works() {
-    execute("install.md");
-}
-
-#[test]
-fn the_page_on_checking_works() {
-    execute("checking.md");
-}
-
-#[test]
-fn the_page_on_continuous_integration_works() {
-    execute("ci.md");
 }
 
 /// What an example ends with, and a word that its report has.
@@ -230,11 +98,31 @@ fn the_examples_are_as_they_say() {
         assert!(run.stdout.contains(words), "{args:?}: {}", run.stdout);
     }
     let project = root().join("examples/rust").canonicalize().unwrap();
-    for (test, words) in [("oneshot", "lost-wakeup"), ("oneshot_fixed", "exhaustive"), ("stack", "use-after-free")] {
-        let command = format!("cargo selvedge test --findings {findings} --test {test}");
-        match printed(&command, &project) {
-            Ok(report) => assert!(report.contains(words), "{test}: {report}"),
-            Err(lacks) => return println!("the examples in Rust are skipped: {}", lacks.trim()),
+    let report = match printed(&format!("cargo selvedge test --findings {findings} --no-fail-fast --tests"), &project) {
+        Ok(report) => report,
+        Err(lacks) => return println!("the examples in Rust are skipped: {}", lacks.trim()),
+    };
+    for words in [
+        "FAIL  what_is_sent_arrives (tests/oneshot.rs:10): lost-wakeup",
+        "PASS  what_is_sent_arrives (tests/oneshot_fixed.rs:10): no violation",
+        "FAIL  two_threads_pop (tests/stack.rs:9): use-after-free",
+    ] {
+        assert!(report.contains(words), "{words}: {report}");
+    }
+}
+
+/// The examples are built without the network: their dependencies are those of the workspace, version by version.
+#[test]
+fn the_examples_build_with_what_is_there() {
+    let packages = |lock: &str| -> Vec<String> {
+        let text = std::fs::read_to_string(root().join(lock)).unwrap_or_else(|error| panic!("{lock}: {error}"));
+        let fetched = text.split("[[package]]").filter(|package| package.contains("checksum"));
+        fetched.map(|package| package.lines().take(3).collect::<Vec<_>>().join(" ")).collect()
+    };
+    let known = packages("Cargo.lock");
+    for lock in ["examples/heapless/Cargo.lock", "examples/rust/Cargo.lock"] {
+        for package in packages(lock) {
+            assert!(known.contains(&package), "{lock}:{package} is not what the workspace has");
         }
     }
 }
@@ -254,14 +142,4 @@ fn every_page_is_in_the_manual() {
     }
     pages.sort_unstable();
     assert_eq!(links, pages);
-}
-
-#[test]
-fn a_page_that_is_wrong_is_noticed() {
-    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
-    assert!(matches(&lines("a\n...\nc"), &lines("a\nb\nb\nc")));
-    assert!(matches(&lines("..."), &lines("")) && matches(&lines("a"), &lines("a")));
-    for (shown, printed) in [("a", "b"), ("a", "a\nb"), ("a\nb", "a"), ("...\nc", "c\nd"), ("", "a")] {
-        assert!(!matches(&lines(shown), &lines(printed)), "{shown:?} {printed:?}");
-    }
 }

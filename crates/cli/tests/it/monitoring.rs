@@ -342,17 +342,3 @@ fn wrong_usage_is_told() {
     let run = monitor("queue", "{\"selvedge\":\"history\",\"version\":1,\"object\":\"stack\"}\n").expect(2);
     assert!(run.stderr.contains("--object stack"), "{}", run.stderr);
 }
-
-/// The example of the manual.
-#[test]
-fn the_manual_shows_what_it_prints() {
-    let manual = std::fs::read_to_string(super::root().join("docs/monitor.md")).expect("there is a manual");
-    let block = |name: &str| {
-        let begin = format!("```{name}\n");
-        manual.split(&begin).nth(1).and_then(|rest| rest.split("```").next()).expect("it has an example").to_owned()
-    };
-    let path = file("monitor-manual.jsonl", block("jsonl").as_bytes());
-    let run = selvedge(&["monitor", "--object", "queue", &path]).expect(1);
-    let shown = block("console");
-    assert_eq!(shown.split_once('\n').map(|(_, rest)| rest), Some(&*run.stdout));
-}

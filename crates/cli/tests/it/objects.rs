@@ -77,16 +77,3 @@ fn wrong_input_is_an_error() {
         assert!(run.stderr.contains(says), "{args:?}: {}", run.stderr);
     }
 }
-
-/// The page shows the report that the tool prints.
-#[test]
-fn the_page_shows_the_report() {
-    let page = std::fs::read_to_string(root().join("docs/objects.md")).expect("the page");
-    let directory = scratch("objects-page");
-    let findings = directory.to_str().expect("a plain name");
-    let run = selvedge(&["test", "examples/c/queue.c", "--findings", findings]).expect(1);
-    // How long it took and where the finding lies comes after the command that replays it.
-    for line in run.stdout.lines().take_while(|line| !line.contains("replay:")) {
-        assert!(page.lines().any(|shown| shown == line), "not on the page: {line}\n{}", run.stdout);
-    }
-}

@@ -90,7 +90,7 @@ fn certificates_are_verified() {
         assert_eq!(json["histories_buggy"], code, "{}", run.stdout);
         let run = selvedge(&["verify", &path, &certificate]).expect(0);
         assert!(
-            run.stdout.contains("quasi linearizable as a queue with deq=1 (prefix, causal, distance)"),
+            run.stdout.contains("quasi linearizable as a queue\n  with deq=1 (prefix, causal, distance)"),
             "{}",
             run.stdout
         );

@@ -85,17 +85,3 @@ fn wrong_input_is_an_error() {
         assert!(run.stderr.contains(says), "{args:?}: {}", run.stderr);
     }
 }
-
-/// What `docs/quasi.md` shows is run.
-#[test]
-fn the_example_of_the_page() {
-    let page = std::fs::read_to_string(root().join("docs/quasi.md")).expect("the page");
-    let lines = page.lines().filter(|line| line.starts_with("selvedge test corpus/"));
-    let lines: Vec<&str> = lines.filter(|line| !line.ends_with('\\')).collect();
-    assert_eq!(lines.len(), 2, "{lines:?}");
-    for (line, code) in lines.iter().zip([0, 1]) {
-        let words: Vec<&str> = line.split_whitespace().skip(1).map(|word| word.trim_matches('\'')).collect();
-        let directory = scratch("relaxed-page");
-        selvedge(&[&words[..], &["--findings", directory.to_str().expect("a plain name")]].concat()).expect(code);
-    }
-}

@@ -100,23 +100,27 @@ fn an_interrupt_ends_in_unknown_with_what_is_known() {
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
         let id = child.id();
-        std::thread::sleep(std::time::Duration::from_secs(3));
-        assert!(is_running(&format!("selvedge-{id}-")), "the program runs");
+        // How long it takes to compile is not ours to say.
+        let program = format!("selvedge-{id}-");
+        let moment = std::time::Duration::from_millis(100);
+        let waits = (0..600).take_while(|_| !is_running(&program)).map(|_| std::thread::sleep(moment)).count();
+        assert!(waits < 600, "the program never ran");
+        std::thread::sleep(20 * moment);
         let kill = format!("kill -INT {target}{id}");
         assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
         let run = Run::new(child.wait_with_output().unwrap()).expect(3);
         assert!(run.stdout.starts_with("PASS  quick: "), "{}\n{}", run.stdout, run.stderr);
         assert!(run.stdout.contains("\nUNKNOWN  endless: "), "{}", run.stdout);
         assert!(run.stdout.contains("\n  interrupted\n"), "{}", run.stdout);
-        assert!(!is_running(&format!("selvedge-{id}-")), "the program has ended too");
+        assert!(!is_running(&program), "the program has ended too");
     }
 }
 
-/// Whether a process runs whose command line has that in it.
+/// Whether a program runs whose name has that in it; the compiler that makes it has another.
 fn is_running(words: &str) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let mut lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
-    lines.any(|line| String::from_utf8_lossy(&line).contains(words))
+    lines.any(|line| String::from_utf8_lossy(line.split(|byte| *byte == 0).next().unwrap_or_default()).contains(words))
 }
 
 #[test]
@@ -190,32 +194,54 @@ fn a_data_race_names_both_lines() {
     assert!(run.stdout.contains("✗ data race"), "{}", run.stdout);
 }
 
+/// One program for each kind, in the directory of that name. What else is in there has the same report.
+const KINDS: [&str; 14] = [
+    "livelock/busy.c",
+    "livelock/nobody_sets_it.c",
+    "lost-wakeup/condition_without_lock.c",
+    "crash/null.c",
+    "use-after-free/treiber_aba_malloc.c",
+    "leaked-thread/outlives.c",
+    "assertion/michael_scott_tail.c",
+    "deadlock/three_locks.c",
+    "data-race/counter.c",
+    "data-race/memory_functions.c",
+    "double-free/both_drop.c",
+    "misuse/foreign_unlock.c",
+    "out-of-bounds/past_the_end.c",
+    "use-after-free/reader.c",
+];
+
 #[test]
 fn every_kind_of_finding_is_reported_within_the_width_and_replays() {
-    for (number, path) in [
-        "livelock/busy.c",
-        "livelock/nobody_sets_it.c",
-        "lost-wakeup/condition_without_lock.c",
-        "crash/null.c",
-        "use-after-free/treiber_aba_malloc.c",
-        "leaked-thread/outlives.c",
-        "assertion/michael_scott_tail.c",
-    ]
-    .into_iter()
-    .enumerate()
-    {
+    for (number, path) in KINDS.into_iter().enumerate() {
         let name = format!("kinds-{number}");
-        let run = test(&name, &[&format!("corpus/programs/{path}")]).expect(1);
+        let run = test(&name, &[&format!("corpus/programs/{path}"), "--jobs", "1"]).expect(1);
+        if path.ends_with("busy.c") {
+            assert!(run.stdout.contains("T2 goes round busy.c:11, busy.c:12"), "the loop is named: {}", run.stdout);
+        }
         let (kind, _) = path.split_once('/').unwrap();
         assert!(run.stdout.lines().next().unwrap().ends_with(&format!(": {kind}")), "{}", run.stdout);
-        for line in run.stdout.lines().filter(|line| !line.contains("replay:")) {
-            assert!(line.chars().count() <= 80, "{line}");
-        }
+        let title = format!("finding_{}", path.split_once('.').unwrap().0.replace(['/', '-'], "_"));
+        insta::with_settings!({filters => vec![
+            (r"\d+\.\d+ cpu s", "N cpu s"),
+            (r"replay: selvedge replay .*", "replay: selvedge replay FINDING"),
+        ]}, {
+            insta::assert_snapshot!(title, run.stdout);
+        });
         let again = selvedge(&["replay", &finding_of(&name)]).expect(1);
         assert!(again.stdout.contains("the same violation again"), "{}", again.stdout);
     }
-    let run = test("loop", &["corpus/programs/livelock/busy.c"]).expect(1);
-    assert!(run.stdout.contains("T2 goes round busy.c:11, busy.c:12"), "the loop is named: {}", run.stdout);
+}
+
+/// A kind that is new has a program in the corpus, and its report is one of those above.
+#[test]
+fn no_kind_of_finding_is_forgotten() {
+    let seen: Vec<&str> = KINDS.iter().filter_map(|path| path.split('/').next()).collect();
+    for entry in std::fs::read_dir(root().join("corpus/programs")).unwrap() {
+        let kind = entry.unwrap().file_name().into_string().unwrap();
+        assert!(seen.contains(&&*kind) || ["pass", "uncontrolled", "nondeterminism"].contains(&&*kind), "{kind}");
+    }
 }
 
 #[test]
@@ -387,9 +413,9 @@ pub fn timeless(document: &serde_json::Value) -> serde_json::Value {
 fn the_number_of_workers_does_not_matter() {
     let michael_scott = "corpus/programs/pass/michael_scott.c";
     for (number, args) in [
-        vec![michael_scott, "--strategy", "bounded", "--preemptions", "5"],
-        vec![michael_scott, "--strategy", "dfs", "--runs", "60000"],
-        vec![PASSING, "--strategy", "pct", "--runs", "80000"],
+        vec![michael_scott, "--strategy", "bounded", "--preemptions", "4"],
+        vec![michael_scott, "--strategy", "dfs", "--runs", "20000"],
+        vec![PASSING, "--strategy", "pct", "--runs", "20000"],
         vec![FAILING],
         vec!["crates/runtime/tests/programs/operations.c", "--strategy", "dpor"],
     ]
@@ -422,7 +448,9 @@ fn what_was_done_before_an_interrupt_is_counted() {
         let kill = format!("kill -INT {}", child.id());
         assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
         let document = Run::new(child.wait_with_output().unwrap()).expect(3).json();
-        let endless = &document["tests"][1];
+        assert_eq!(document["verdict"], "unknown", "{document}");
+        // It may have been compiling all the time.
+        let Some(endless) = document["tests"].get(1) else { return false };
         assert_eq!(endless["limit"], "interrupted", "{document}");
         assert_eq!(endless["coverage"], "partial");
         endless["runs"].as_u64().is_some_and(|runs| runs > 100)
@@ -528,31 +556,6 @@ fn clang_gives_the_same_verdicts() {
 fn the_runtime_is_not_linked_into_the_tool() {
     let binary = std::fs::read(env!("CARGO_BIN_EXE_selvedge")).unwrap();
     for symbol in ["__tsan_atomic32_load", "__tsan_func_entry", "selvedge_register\0"] {
-        let found = binary.windows(symbol.len()).any(|window| window == symbol.as_bytes());
-        assert!(!found, "{symbol}");
-    }
-}
-
-#[test]
-fn the_page_for_c_users_shows_what_the_tool_prints() {
-    let page = std::fs::read_to_string(root().join("docs/testing-c.md")).unwrap();
-    for (path, code) in [("examples/c/account.c", 1), ("examples/c/account_fixed.c", 0)] {
-        let source = std::fs::read_to_string(root().join(path)).unwrap();
-        assert!(page.contains(&format!("selvedge test {path}\n")), "the command for {path} is on the page");
-        for line in source.lines() {
-            let is_shown = page.lines().any(|shown| shown == line);
-            assert!(is_shown || path.ends_with("fixed.c") && line.starts_with("/*"), "not on the page: {line}");
-        }
-        let run = test("page", &[path]).expect(code);
-        let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-        if code == 1 {
-            for line in run.stdout.lines().take_while(|line| !line.contains("replay:")) {
-                assert!(readme.lines().any(|shown| shown == line), "not in the README: {line}");
-            }
-        }
-        // Times and the names of findings differ from run to run.
-        for line in run.stdout.lines().filter(|line| !line.contains(" cpu s") && !line.contains("replay:")) {
-            assert!(page.lines().any(|shown| shown == line), "not on the page: {line}\n{}", run.stdout);
-        }
+        assert!(memchr::memmem::find(&binary, symbol.as_bytes()).is_none(), "{symbol}");
     }
 }

@@ -3,3 +3,4 @@
 mod brute;
 mod files;
 mod observation_property;
+mod sentences;

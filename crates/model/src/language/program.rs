@@ -349,8 +349,10 @@ impl Program {
         }
         for (segment, name) in self.segments.iter().enumerate() {
             let (start, len) = self.locate(segment as u32, data);
-            let shown: Vec<String> = data[start..start + len].iter().map(i32::to_string).collect();
-            parts.push(format!("{name}=<{}>", shown.join(",")));
+            let words = &data[start..start + len];
+            let is_channel = self.channels.iter().any(|channel| channel.segment == Some(segment as u32));
+            let shown = if is_channel { messages_shown(words) } else { joined(words, ",") };
+            parts.push(format!("{name}=<{shown}>"));
         }
         parts.join(" ")
     }
@@ -359,4 +361,26 @@ impl Program {
     pub fn label(&self, name: NameId, values: &[i32]) -> Label {
         self.labels.label(name, values)
     }
+}
+
+fn joined(words: &[i32], between: &str) -> String {
+    words.iter().map(i32::to_string).collect::<Vec<_>>().join(between)
+}
+
+/// The messages of a channel, each stored behind the number of its values, as they are written when they are sent.
+fn messages_shown(mut words: &[i32]) -> String {
+    let mut shown = Vec::new();
+    while let Some((&count, rest)) = words.split_first() {
+        let (message, others) = rest.split_at((count.max(0) as usize).min(rest.len()));
+        shown.push(joined(message, "."));
+        words = others;
+    }
+    shown.join(",")
+}
+
+#[test]
+fn messages_are_shown_as_they_are_sent() {
+    assert_eq!(messages_shown(&[]), "");
+    assert_eq!(messages_shown(&[1, 7]), "7");
+    assert_eq!(messages_shown(&[1, 1, 2, 5, -6, 1, 3]), "1,5.-6,3");
 }

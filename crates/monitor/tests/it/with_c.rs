@@ -48,7 +48,13 @@ fn a_c_program_is_watched() {
 fn the_example_of_the_manual_compiles() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR"));
     let manual = std::fs::read_to_string(directory.join("../../docs/monitor.md")).expect("there is a manual");
-    let code = manual.split("```c\n").nth(1).and_then(|rest| rest.split("```").next()).expect("it has an example");
+    let code = manual
+        .split("\n```c (")
+        .nth(1)
+        .and_then(|rest| rest.split_once('\n'))
+        .map(|(_, rest)| rest)
+        .and_then(|rest| rest.split("```").next())
+        .expect("it has an example");
     let source = std::env::temp_dir().join(format!("selvedge-manual-{}.c", std::process::id()));
     std::fs::write(&source, code).expect("it can be written");
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());

@@ -330,6 +330,10 @@ const board = (() => {
   strip.addEventListener("pointermove", (event) => { if (event.buttons) pan(event); });
   new ResizeObserver(() => { if (canvas.parentElement.clientWidth !== width) resize(); }).observe(canvas.parentElement);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { readTheme(); draw(); });
+  // Paper is white, whatever the screen is.
+  const onPaper = (is) => { document.documentElement.classList.toggle("paper", is); readTheme(); paint(); };
+  window.addEventListener("beforeprint", () => onPaper(true));
+  window.addEventListener("afterprint", () => onPaper(false));
 
   // What stands beside the lanes decides how wide they are.
   $("orderbox").hidden = !data.orders.length;

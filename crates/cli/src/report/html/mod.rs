@@ -102,6 +102,12 @@ impl Page<'_> {
     }
 }
 
+/// The page of an answer of which there is nothing to draw: its reasons, and the report as text.
+pub fn without_view(badge: Badge, title: &str, reasons: &[String], text: &str) -> String {
+    let (view, script) = ("<main>\n", "page.ready();\n");
+    Page { badge, title, reasons, view, script, data: "{}", text }.render()
+}
+
 /// Text as markup that shows it.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

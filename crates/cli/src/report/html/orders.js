@@ -43,7 +43,7 @@
     const high = (until - first) * HEIGHT;
     const table = el("div", { class: "pair" },
       el("ol", { "aria-label": "Linearization" }, ...left),
-      svg("svg", { width: 70, height: high, viewBox: `0 0 70 ${high}`, "aria-hidden": "true" }, ...lines),
+      svg("svg", { width: 70, height: high, viewBox: `0 0 70 ${high}`, preserveAspectRatio: "none", "aria-hidden": "true" }, ...lines),
       el("ol", { "aria-label": "Legal run" }, ...right));
     const box = el("div", { class: "scroll tall" }, table);
     const furthest = Math.max(0, ...(order.moved || []).map(Math.abs));
