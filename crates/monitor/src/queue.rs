@@ -13,14 +13,14 @@
 //! Invariant: that path takes no lock and allocates nothing.
 
 use std::fmt;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::clock::{BEGIN, Clock};
+use super::insertions::Returned;
 use super::raw::PushPop;
 use super::report::{Findings, Report, Violation};
-use super::threads::{self, THREADS_MAX};
-use super::track::{CALLED_MAX, Insertion, Totals, Track, settle, stamp, unstamp};
+use super::threads::{self, Threads};
+use super::track::{ADDED, Done, Track, settle, stamp, unstamp};
 
 /// How many removals of one thread go by between two looks for losses.
 const SWEEP: u64 = 1 << 10;
@@ -55,12 +55,10 @@ impl<T, Q> fmt::Debug for Queue<T, Q> {
 /// What is kept of a queue, whatever its values.
 pub(crate) struct Watch {
     pub clock: Clock,
-    tracks: Box<[OnceLock<Track>]>,
+    tracks: Threads<Track>,
     pub findings: Findings,
     /// Values that were reported as lost and have not come out since.
     excused: AtomicU64,
-    /// One more than the greatest number of a thread that used it.
-    used: AtomicUsize,
     /// Some operation cannot be seen: what it has in hand is not known.
     blind: AtomicBool,
     /// By how many values the last empty answer was wrong.
@@ -144,6 +142,14 @@ pub(crate) struct Entry<'a> {
     pub stamp: u64,
 }
 
+/// What all threads have done: how many values went in and came out, and which.
+struct Totals {
+    put: u64,
+    put_sum: u64,
+    taken: u64,
+    removed_sum: u64,
+}
+
 /// A removal that has been called.
 #[derive(Clone, Copy)]
 pub(crate) struct Exit<'a> {
@@ -156,10 +162,9 @@ impl Watch {
     pub fn new() -> Self {
         Watch {
             clock: Clock::new(),
-            tracks: (0..THREADS_MAX).map(|_| OnceLock::new()).collect(),
+            tracks: Threads::new(),
             findings: Findings::default(),
             excused: AtomicU64::new(0),
-            used: AtomicUsize::new(0),
             blind: AtomicBool::new(false),
             told: AtomicU64::new(0),
         }
@@ -168,22 +173,7 @@ impl Watch {
     #[inline]
     fn own(&self) -> Option<(usize, &Track)> {
         let thread = threads::number()?;
-        let track = self.tracks[thread].get_or_init(|| {
-            self.used.fetch_max(thread + 1, Ordering::SeqCst);
-            Track::new()
-        });
-        Some((thread, track))
-    }
-
-    /// What a thread left behind, if it used the queue.
-    pub fn track(&self, thread: usize) -> Option<&Track> {
-        self.tracks.get(thread).and_then(OnceLock::get)
-    }
-
-    /// One more than the greatest number of a thread that used it.
-    #[inline]
-    pub fn used(&self) -> usize {
-        self.used.load(Ordering::Acquire)
+        Some((thread, self.tracks.of(thread, Track::new)))
     }
 
     /// Whether some operation cannot be seen.
@@ -223,7 +213,7 @@ impl Watch {
             Some((_, track)) => track.leave(),
             None => self.unseen(),
         }
-        Exit { track, called: self.clock.call(), latest: self.clock.latest(self.used()) }
+        Exit { track, called: self.clock.call(), latest: self.clock.latest.all(self.tracks.used()) }
     }
 
     #[cold]
@@ -246,7 +236,7 @@ impl Watch {
         }
         let taken = track.left(stamp);
         if stamp > exit.latest {
-            self.clock.removed(thread, stamp);
+            self.clock.latest.write(thread, stamp);
         }
         if taken.is_multiple_of(SWEEP) {
             self.count(stamp);
@@ -283,32 +273,20 @@ impl Watch {
     }
 
     fn was_removed(&self, stamp: u64, last: u64) -> bool {
-        (0..self.used()).filter_map(|thread| self.track(thread)).any(|track| track.removed(stamp, last))
+        self.tracks.iter().any(|(_, track)| track.removed(stamp, last))
     }
 
     /// Whether the insertion returned before the one with the other stamp was called.
     fn was_inside(&self, latest: u64, stamp: u64) -> bool {
         let ((thread, called), (_, latest)) = (unstamp(stamp), unstamp(latest));
-        if called >= CALLED_MAX {
-            self.findings.unchecked(1);
+        if latest <= called {
             return false;
         }
-        let Some(track) = self.track(thread) else { return false };
-        let (mut after, mut found) = (None, None);
-        for insertion in track.last_inserted() {
-            if insertion.called <= called {
-                found = Some(insertion).filter(|insertion| insertion.called == called);
-                break;
-            }
-            after = Some(insertion.called);
-        }
-        match (found, after) {
-            (Some(Insertion { returned: Some(returned), .. }), _) => returned < latest,
-            // It has not returned.
-            (None, None) => false,
-            // Too long ago: what came after it in the same thread was called when it had returned.
-            (None, Some(after)) if after <= latest => true,
-            _ => {
+        match self.tracks.get(thread).map_or(Returned::NotYet, |track| track.returned(called)) {
+            Returned::NotYet => false,
+            Returned::At(returned) => returned < latest,
+            Returned::Before(after) if after <= latest => true,
+            Returned::Before(_) | Returned::Unknown => {
                 self.findings.unchecked(1);
                 false
             }
@@ -336,11 +314,9 @@ impl Watch {
 
     /// What was found, and whether everything that went in came out, once each.
     pub fn report(&self) -> Report {
-        let all: Option<Vec<Totals>> = self.at_rest();
-        let Some(all) = all.filter(|_| !self.is_blind()) else { return self.findings.report(false) };
-        let sum = |of: fn(&Totals) -> u64| all.iter().map(of).fold(0u64, u64::wrapping_add);
-        let is_out = sum(|one| one.put) == sum(|one| one.removals.taken());
-        let is_same = sum(|one| one.put_sum) == sum(|one| one.removed_sum);
+        let Some(totals) = self.at_rest().filter(|_| !self.is_blind()) else { return self.findings.report(false) };
+        let is_out = totals.put == totals.taken;
+        let is_same = totals.put_sum == totals.removed_sum;
         if is_out && !is_same && self.findings.is_clean() {
             let text = "as many values came out as went in, but not the same ones: some came twice and others are lost";
             self.findings.found("not-inside", text.to_owned());
@@ -348,20 +324,25 @@ impl Watch {
         self.findings.report(is_out && is_same)
     }
 
-    /// What each thread has done, if no operation is open and none comes in between.
-    fn at_rest(&self) -> Option<Vec<Totals>> {
-        let read =
-            || -> Vec<Totals> { (0..self.used()).filter_map(|thread| self.track(thread)).map(Track::totals).collect() };
+    /// What was done in all, if no removal is open, no insertion has returned in part, and nothing comes in between.
+    fn at_rest(&self) -> Option<Totals> {
+        let read = || -> Vec<Done> { self.tracks.iter().map(|(_, track)| track.done()).collect() };
         let (before, returned) = (read(), self.clock.call());
-        let after = read();
-        // An insertion that is open has not been counted, and one that returned meanwhile has.
-        let is_still = before == after && returned == self.clock.call();
-        (is_still && after.iter().all(|one| !one.removals.is_open())).then_some(after)
+        let all = read();
+        let is_still = before == all && returned == self.clock.call();
+        if !is_still || all.iter().any(|one| one.removals.is_open()) {
+            return None;
+        }
+        let sum = |of: fn(&Done) -> u64| all.iter().map(of).fold(0u64, u64::wrapping_add);
+        let (put, put_sum) = (returned - BEGIN, sum(|one| one.put_sum));
+        let (taken, removed_sum) = (sum(|one| one.removals.taken()), sum(|one| one.removed_sum));
+        // An insertion moves the clock on before it is added up.
+        ((put ^ put_sum) & ADDED == 0).then_some(Totals { put, put_sum, taken, removed_sum })
     }
 
     /// Counts up to the last value that came out.
     pub fn examine(&self) {
-        let latest = self.clock.latest(self.used());
+        let latest = self.clock.latest.all(self.tracks.used());
         if latest != 0 {
             self.count(latest);
         }
@@ -394,7 +375,7 @@ impl Watch {
     /// How many removals returned a value, and how many are open in other threads.
     fn removals(&self, own: Option<usize>) -> (u64, u64) {
         let (mut taken, mut open) = (0, 0);
-        for (thread, track) in (0..self.used()).filter_map(|thread| Some((thread, self.track(thread)?))) {
+        for (thread, track) in self.tracks.iter() {
             let removals = track.removals();
             taken += removals.taken();
             open += u64::from(Some(thread) != own && removals.is_open());
