@@ -20,7 +20,8 @@ struct Unwound<'a>(&'a Watch);
 impl Drop for Unwound<'_> {
     #[cold]
     fn drop(&mut self) {
-        self.0.unwound();
+        // The next operation of this thread must begin in another past.
+        self.0.unseen();
     }
 }
 
@@ -33,38 +34,30 @@ impl<T, Q: PushPop<(u64, T)>> CountedQueue<T, Q> {
     /// Puts a value in.
     #[inline]
     pub fn push(&self, value: T) {
-        let Some(thread) = threads::number() else {
-            self.watch.findings.unchecked(1);
-            return self.queue.push((0, value));
-        };
-        let stamp = self.watch.enter(thread);
+        let thread = threads::number();
+        let stamp = thread.map_or(0, |thread| self.watch.enter(thread));
         let unwound = Unwound(&self.watch);
         self.queue.push((stamp, value));
         std::mem::forget(unwound);
-        self.watch.entered(thread, stamp);
+        match thread {
+            Some(thread) => self.watch.entered(thread, stamp),
+            None => self.watch.unseen(),
+        }
     }
 
     /// Takes a value out, if there is one.
     #[inline]
     pub fn pop(&self) -> Option<T> {
-        let Some(thread) = threads::number() else {
-            self.watch.findings.unchecked(1);
-            return self.queue.pop().map(|(_, value)| value);
-        };
-        let begun = self.watch.leave(thread);
+        let begun = threads::number().map(|thread| self.watch.leave(thread));
         let unwound = Unwound(&self.watch);
         let popped = self.queue.pop();
         std::mem::forget(unwound);
-        match popped {
-            Some((stamp, value)) => {
-                self.watch.left(begun, stamp);
-                Some(value)
-            }
-            None => {
-                self.watch.found_empty(begun);
-                None
-            }
+        match (begun, &popped) {
+            (Some(begun), Some((stamp, _))) => self.watch.left(begun, *stamp),
+            (Some(begun), None) => self.watch.found_empty(begun),
+            (None, _) => self.watch.unseen(),
         }
+        popped.map(|(_, value)| value)
     }
 
     /// Calls the function at every violation, in the thread that finds it.

@@ -7,8 +7,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many insertions that overlapped, and how many removals, of one thread are remembered one by one.
-pub const ENTRIES: usize = 1 << 13;
+/// How many insertions of one thread that overlapped are remembered one by one.
+const ENTRIES: usize = 1 << 13;
 
 /// Of an insertion that overlapped with so many others the return is not known.
 pub const LENGTH_MAX: u64 = (1 << LENGTH_BITS) - 1;
@@ -59,7 +59,8 @@ pub struct Insertions {
     entries: Box<[AtomicU64; ENTRIES]>,
 }
 
-pub fn zeros() -> Box<[AtomicU64; ENTRIES]> {
+/// Zeros to begin with.
+pub fn zeros<const ENTRIES: usize>() -> Box<[AtomicU64; ENTRIES]> {
     let zeros: Box<[AtomicU64]> = (0..ENTRIES).map(|_| AtomicU64::new(0)).collect();
     zeros.try_into().expect("there are so many")
 }

@@ -203,7 +203,7 @@ impl Watch {
     pub fn enter(&self, thread: usize) -> u64 {
         let past = self.pasts.call();
         self.trace(thread).marks.put(past);
-        stamp(thread, past)
+        stamp(thread, past).get()
     }
 
     /// The thread's insertion of this value has returned.
@@ -241,7 +241,7 @@ impl Watch {
     #[inline]
     pub fn left(&self, begun: Begun, stamp: u64) {
         let (thread, put) = unstamp(stamp);
-        let Some(inserted) = self.traces.get(thread).filter(|_| put != 0) else { return self.left_unseen() };
+        let Some(inserted) = self.traces.get(thread).filter(|_| put != 0) else { return self.unseen() };
         let mark = inserted.marks.take(put);
         if mark != Mark::First {
             return self.left_again(stamp, mark);
@@ -254,15 +254,9 @@ impl Watch {
         }
     }
 
-    /// Somebody's operation did not return but panicked: no two of a thread begin in the same past.
+    /// An operation is over that nothing is known of.
     #[cold]
-    pub fn unwound(&self) {
-        self.findings.unchecked(1);
-        self.pasts.ret();
-    }
-
-    #[cold]
-    fn left_unseen(&self) {
+    pub fn unseen(&self) {
         self.findings.unchecked(1);
         self.pasts.ret();
     }

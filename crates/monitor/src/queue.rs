@@ -13,6 +13,7 @@
 //! Invariant: that path takes no lock and allocates nothing.
 
 use std::fmt;
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::clock::{BEGIN, Clock};
@@ -20,7 +21,7 @@ use super::insertions::Returned;
 use super::raw::PushPop;
 use super::report::{Findings, Report, Violation};
 use super::threads::{self, Threads};
-use super::track::{ADDED, Done, Track, settle, stamp, unstamp};
+use super::track::{ADDED, Done, Track, UNSEEN, settle, stamp, unstamp};
 
 /// How many removals of one thread go by between two looks for losses.
 const SWEEP: u64 = 1 << 10;
@@ -35,8 +36,8 @@ const LOOKS: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Stamped<T> {
     value: T,
-    /// When its insertion was called, and by which thread; 0 for none.
-    stamp: u64,
+    /// When its insertion was called, and by which thread. It is never 0, so that a value and its stamp fit in two registers where there may be none.
+    stamp: NonZeroU64,
 }
 
 /// A queue that is watched. Values go in and come out through it only.
@@ -74,29 +75,35 @@ impl<T, Q: PushPop<Stamped<T>>> Queue<T, Q> {
     /// Puts a value in.
     #[inline]
     pub fn push(&self, value: T) {
-        let entry = self.watch.enter();
+        let own = self.watch.own();
+        let stamp = own.map_or(UNSEEN, |own| self.watch.enter(own));
         let unwound = Unwound(&self.watch);
-        self.queue.push(Stamped { value, stamp: entry.stamp });
+        self.queue.push(Stamped { value, stamp });
         std::mem::forget(unwound);
-        self.watch.entered(entry);
+        match own {
+            Some(own) => self.watch.entered(own, stamp),
+            None => self.watch.entered_unseen(),
+        }
     }
 
     /// Takes a value out, if there is one.
     #[inline]
     pub fn pop(&self) -> Option<T> {
-        let exit = self.watch.leave();
+        let own = self.watch.own();
+        let exit = own.map_or_else(|| self.watch.leave_unseen(), |own| self.watch.leave(own));
         let unwound = Unwound(&self.watch);
         let popped = self.queue.pop();
         std::mem::forget(unwound);
-        match popped {
-            Some(Stamped { value, stamp }) => {
-                self.watch.left(exit, stamp);
+        match (own, popped) {
+            (Some(own), Some(Stamped { value, stamp })) => {
+                self.watch.left(own, exit, stamp.get());
                 Some(value)
             }
-            None => {
-                self.watch.found_empty(exit);
+            (Some(own), None) => {
+                self.watch.found_empty(own, exit);
                 None
             }
+            (None, popped) => popped.map(|stamped| stamped.value),
         }
     }
 
@@ -135,11 +142,11 @@ impl Drop for Unwound<'_> {
     }
 }
 
-/// An insertion that has been called.
+/// A thread that has a number, and what it leaves behind.
 #[derive(Clone, Copy)]
-pub(crate) struct Entry<'a> {
-    track: Option<&'a Track>,
-    pub stamp: u64,
+pub(crate) struct Own<'a> {
+    pub thread: usize,
+    track: &'a Track,
 }
 
 /// What all threads have done: how many values went in and came out, and which.
@@ -150,10 +157,9 @@ struct Totals {
     removed_sum: u64,
 }
 
-/// A removal that has been called.
+/// A removal that has been called: when, and the latest value that had come out by then.
 #[derive(Clone, Copy)]
-pub(crate) struct Exit<'a> {
-    track: Option<(usize, &'a Track)>,
+pub(crate) struct Exit {
     pub called: u64,
     pub latest: u64,
 }
@@ -170,10 +176,16 @@ impl Watch {
         }
     }
 
+    /// The calling thread, unless there are too many.
     #[inline]
-    fn own(&self) -> Option<(usize, &Track)> {
+    pub fn own(&self) -> Option<Own<'_>> {
         let thread = threads::number()?;
-        Some((thread, self.tracks.of(thread, Track::new)))
+        Some(self.of(thread))
+    }
+
+    #[inline]
+    fn of(&self, thread: usize) -> Own<'_> {
+        Own { thread, track: self.tracks.of(thread, Track::new) }
     }
 
     /// Whether some operation cannot be seen.
@@ -181,84 +193,72 @@ impl Watch {
         self.blind.load(Ordering::SeqCst)
     }
 
-    /// An insertion is about to be called.
+    /// An insertion is about to be called; what its value carries.
     #[inline]
-    pub fn enter(&self) -> Entry<'_> {
-        match self.own() {
-            Some((thread, track)) => Entry { track: Some(track), stamp: stamp(thread, self.clock.call()) },
-            None => Entry { track: None, stamp: 0 },
-        }
+    pub fn enter(&self, own: Own<'_>) -> NonZeroU64 {
+        stamp(own.thread, self.clock.call())
     }
 
-    /// An insertion of the calling thread, by its stamp.
-    pub fn entry(&self, stamp: u64) -> Entry<'_> {
-        let (thread, _) = unstamp(stamp);
-        let own = self.own().filter(|(own, _)| stamp != 0 && *own == thread);
-        Entry { track: own.map(|(_, track)| track), stamp }
+    /// An insertion of the value with this stamp has returned.
+    #[inline]
+    pub fn entered(&self, own: Own<'_>, stamp: NonZeroU64) {
+        own.track.entered(stamp.get(), self.clock.ret());
     }
 
-    /// An insertion has returned.
-    #[inline]
-    pub fn entered(&self, entry: Entry<'_>) {
-        let returned = self.clock.ret();
-        let Some(track) = entry.track else { return self.findings.unchecked(1) };
-        track.entered(entry.stamp, returned);
+    /// An insertion of a thread without a number has returned.
+    #[cold]
+    pub fn entered_unseen(&self) {
+        self.clock.ret();
+        self.findings.unchecked(1);
     }
 
     /// A removal is about to be called.
     #[inline]
-    pub fn leave(&self) -> Exit<'_> {
-        let track = self.own();
-        match track {
-            Some((_, track)) => track.leave(),
-            None => self.unseen(),
-        }
-        Exit { track, called: self.clock.call(), latest: self.clock.latest.all(self.tracks.used()) }
+    pub fn leave(&self, own: Own<'_>) -> Exit {
+        own.track.leave();
+        Exit { called: self.clock.call(), latest: self.clock.latest.all(self.tracks.used()) }
     }
 
+    /// A removal of a thread without a number is about to be called.
     #[cold]
-    fn unseen(&self) {
+    pub fn leave_unseen(&self) -> Exit {
         self.blind.store(true, Ordering::SeqCst);
         self.findings.unchecked(1);
-    }
-
-    /// A removal that the calling thread began, by its stamps.
-    pub fn exit(&self, called: u64, latest: u64) -> Exit<'_> {
-        Exit { track: self.own(), called, latest }
+        Exit { called: 0, latest: 0 }
     }
 
     /// A removal has returned the value with this stamp.
     #[inline]
-    pub fn left(&self, exit: Exit<'_>, stamp: u64) {
-        let Some((thread, track)) = exit.track else { return self.left_unseen(exit, stamp) };
-        if stamp <= exit.latest && !self.out_of_order(exit, stamp) {
-            return track.left_nothing();
+    pub fn left(&self, own: Own<'_>, exit: Exit, stamp: u64) {
+        if stamp <= exit.latest {
+            return self.left_early(own, exit.latest, stamp);
         }
-        let taken = track.left(stamp);
-        if stamp > exit.latest {
-            self.clock.latest.write(thread, stamp);
-        }
+        let taken = own.track.left(stamp);
+        self.clock.latest.write(own.thread, stamp);
         if taken.is_multiple_of(SWEEP) {
             self.count(stamp);
         }
     }
 
+    /// One that is not the latest.
     #[cold]
-    fn left_unseen(&self, exit: Exit<'_>, stamp: u64) {
-        if stamp <= exit.latest {
-            self.out_of_order(exit, stamp);
+    fn left_early(&self, own: Own<'_>, latest: u64, stamp: u64) {
+        if !self.out_of_order(latest, stamp) {
+            return own.track.left_nothing();
+        }
+        if own.track.left(stamp).is_multiple_of(SWEEP) {
+            self.count(stamp);
         }
     }
 
     /// A value came out after one with a later stamp. Whether it had not come out before.
-    #[cold]
-    fn out_of_order(&self, exit: Exit<'_>, stamp: u64) -> bool {
-        if stamp == 0 {
+    fn out_of_order(&self, latest: u64, stamp: u64) -> bool {
+        if unstamp(stamp).1 < BEGIN {
             self.findings.unchecked(1);
             return true;
         }
-        let was_inside = self.was_inside(exit.latest, stamp);
-        if stamp == exit.latest || self.was_removed(stamp, if was_inside { u64::MAX } else { RECENT }) {
+        let was_inside = self.was_inside(latest, stamp);
+        if stamp == latest || self.was_removed(stamp, if was_inside { u64::MAX } else { RECENT }) {
             self.came_twice(stamp);
             return false;
         }
@@ -266,7 +266,7 @@ impl Watch {
             // One that was reported as lost and turns up was reported.
             let one_less = |excused: u64| excused.checked_sub(1);
             if self.excused.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less).is_err() {
-                self.overtaken(exit, stamp);
+                self.overtaken(latest, stamp);
             }
         }
         true
@@ -294,8 +294,8 @@ impl Watch {
     }
 
     #[cold]
-    fn overtaken(&self, exit: Exit<'_>, stamp: u64) {
-        let ((thread, called), (by, later)) = (unstamp(stamp), unstamp(exit.latest));
+    fn overtaken(&self, latest: u64, stamp: u64) {
+        let ((thread, called), (by, later)) = (unstamp(stamp), unstamp(latest));
         let text = format!(
             "a value that thread {thread} put in from moment {called} on came out after one that thread {by} put in from moment {later} on, when \
              the first was inside already"
@@ -353,7 +353,7 @@ impl Watch {
     #[cold]
     fn count(&self, stamp: u64) {
         let (thread, called) = unstamp(stamp);
-        if stamp == 0 || self.is_blind() {
+        if called < BEGIN || self.is_blind() {
             return;
         }
         settle();
@@ -385,11 +385,10 @@ impl Watch {
 
     /// A removal has returned nothing.
     #[cold]
-    pub fn found_empty(&self, exit: Exit<'_>) {
-        let Some((thread, track)) = exit.track else { return };
+    pub fn found_empty(&self, own: Own<'_>, exit: Exit) {
         settle();
-        self.judge_empty(exit.called - BEGIN, thread);
-        track.left_nothing();
+        self.judge_empty(exit.called - BEGIN, own.thread);
+        own.track.left_nothing();
     }
 
     /// So many insertions had returned when a removal was called that returned nothing. It was false if fewer removals had been called by its end, and true

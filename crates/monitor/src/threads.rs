@@ -70,14 +70,16 @@ fn first(number: usize) -> Option<usize> {
 /// Something for each thread that uses an object.
 #[derive(Debug)]
 pub struct Threads<T> {
-    cells: Box<[OnceLock<T>]>,
+    cells: Box<[OnceLock<T>; THREADS_MAX]>,
     /// One more than the greatest number of a thread that used it.
     used: AtomicUsize,
 }
 
 impl<T> Threads<T> {
     pub fn new() -> Self {
-        Threads { cells: (0..THREADS_MAX).map(|_| OnceLock::new()).collect(), used: AtomicUsize::new(0) }
+        let cells: Box<[OnceLock<T>]> = (0..THREADS_MAX).map(|_| OnceLock::new()).collect();
+        let Ok(cells) = cells.try_into() else { unreachable!("there are so many") };
+        Threads { cells, used: AtomicUsize::new(0) }
     }
 
     /// What the thread with this number has, made when it is asked for first.

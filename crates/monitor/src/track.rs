@@ -1,31 +1,38 @@
 //! What a thread leaves behind on its way: its insertions, how many removals it made, the last of them in a ring that only it writes, and the sums of
 //! what it put in and took out.
 //!
-//! Invariant: counts and sums are exact; the ring remembers the last [`ENTRIES`].
+//! Invariant: counts and sums are exact; the ring remembers the last [`REMOVALS`].
 
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::insertions::{ENTRIES, Insertions, Returned, zeros};
+use super::insertions::{Insertions, Returned, zeros};
 
-/// A value's stamp: when its insertion was called, and which thread did. No two values of a queue have the same.
-pub const THREAD_BITS: u32 = 8;
+/// How many removals of one thread are remembered one by one: so few that they stay in the nearest cache.
+const REMOVALS: usize = 1 << 10;
 
-/// Of the word of removals: a removal is open.
-const OPEN: u64 = 1 << 47;
+/// A value's stamp: when its insertion was called, which thread did, and a one. No two values of a queue have the same.
+const THREAD_BITS: u32 = 8;
+
+/// Of the word of removals: a removal is open. Next come those that returned a value.
+const OPEN: u64 = 1;
 
 /// Of the word of removals: one that found nothing.
 const NOTHING: u64 = 1 << 48;
 
+/// The stamp of a value that a thread without a number put in.
+pub const UNSEEN: NonZeroU64 = NonZeroU64::MIN;
+
 /// The stamp of a value that this thread is about to put in.
 #[inline]
-pub fn stamp(thread: usize, called: u64) -> u64 {
-    called << THREAD_BITS | thread as u64
+pub fn stamp(thread: usize, called: u64) -> NonZeroU64 {
+    UNSEEN | (called << (THREAD_BITS + 1) | (thread as u64) << 1)
 }
 
-/// The thread that put the value in, and when.
+/// The thread that put the value in, and when: 0 for none.
 #[inline]
 pub fn unstamp(stamp: u64) -> (usize, u64) {
-    ((stamp & ((1 << THREAD_BITS) - 1)) as usize, stamp >> THREAD_BITS)
+    ((stamp >> 1 & ((1 << THREAD_BITS) - 1)) as usize, stamp >> (THREAD_BITS + 1))
 }
 
 /// The removals of a thread so far.
@@ -35,7 +42,7 @@ pub struct Removals(u64);
 impl Removals {
     /// How many returned a value.
     pub fn taken(self) -> u64 {
-        self.0 & (OPEN - 1)
+        (self.0 & (NOTHING - 1)) / 2
     }
 
     /// Whether one is open.
@@ -57,11 +64,11 @@ pub struct Done {
 /// Of a sum: how many were added up.
 pub const ADDED: u64 = (1 << 16) - 1;
 
-/// A stamp as a number that looks drawn at random, so that different values have different sums but for one case in 2^48; and the one that counts it.
+/// A stamp as a number that looks drawn at random, so that different values have different sums but by accident; and the one that counts it.
 #[inline]
 fn mix(stamp: u64) -> u64 {
-    let mixed = (stamp ^ stamp >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) & !ADDED | 1
+    let product = u128::from(stamp) * u128::from(0x9e37_79b9_7f4a_7c15_u64);
+    ((product as u64) ^ (product >> u64::BITS) as u64) & !ADDED | 1
 }
 
 /// The rings of one thread.
@@ -73,7 +80,7 @@ pub struct Track {
     put_sum: AtomicU64,
     removed_sum: AtomicU64,
     insertions: Insertions,
-    removed: Box<[AtomicU64; ENTRIES]>,
+    removed: Box<[AtomicU64; REMOVALS]>,
 }
 
 impl Track {
@@ -90,8 +97,8 @@ impl Track {
     /// Whether one of the last so many removals took out the value with this stamp.
     pub fn removed(&self, stamp: u64, last: u64) -> bool {
         let taken = self.removals().taken();
-        let mut numbers = taken.saturating_sub(last.min(ENTRIES as u64))..taken;
-        numbers.any(|number| self.removed[number as usize & (ENTRIES - 1)].load(Ordering::Relaxed) == stamp)
+        let mut numbers = taken.saturating_sub(last.min(REMOVALS as u64))..taken;
+        numbers.any(|number| self.removed[number as usize & (REMOVALS - 1)].load(Ordering::Relaxed) == stamp)
     }
 
     /// What the thread has done in all.
@@ -107,7 +114,7 @@ impl Track {
     #[inline]
     pub fn entered(&self, stamp: u64, returned: u64) {
         self.put_sum.store(self.put_sum.load(Ordering::Relaxed).wrapping_add(mix(stamp)), Ordering::Relaxed);
-        self.insertions.over(stamp >> THREAD_BITS, returned);
+        self.insertions.over(unstamp(stamp).1, returned);
     }
 
     /// When the thread's insertion that was called then has returned.
@@ -131,12 +138,12 @@ impl Track {
     /// The thread's removal has returned the value with this stamp; how many have returned one.
     #[inline]
     pub fn left(&self, stamp: u64) -> u64 {
-        let word = self.removals.load(Ordering::Relaxed) & !OPEN;
-        let taken = word & (OPEN - 1);
+        let word = self.removals.load(Ordering::Relaxed) | OPEN;
         self.removed_sum.store(self.removed_sum.load(Ordering::Relaxed).wrapping_add(mix(stamp)), Ordering::Relaxed);
-        self.removed[taken as usize & (ENTRIES - 1)].store(stamp, Ordering::Relaxed);
+        self.removed[(word / 2) as usize & (REMOVALS - 1)].store(stamp, Ordering::Relaxed);
+        // The one that is open becomes one that is over.
         self.removals.store(word + 1, Ordering::Release);
-        taken + 1
+        word / 2 + 1
     }
 
     /// The thread's removal has returned nothing, or nothing that counts.
