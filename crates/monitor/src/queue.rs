@@ -424,3 +424,7 @@ impl Watch {
         self.findings.unchecked(1);
     }
 }
+
+#[cfg(test)]
+#[path = "queue/tests.rs"]
+mod tests;
