@@ -20,7 +20,7 @@ struct Unwound<'a>(&'a Watch);
 impl Drop for Unwound<'_> {
     #[cold]
     fn drop(&mut self) {
-        // The next operation of this thread must begin in another past.
+        // The next operation of this thread must not begin at the same moment.
         self.0.unseen();
     }
 }

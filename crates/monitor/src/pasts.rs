@@ -1,11 +1,11 @@
 //! A_k of a queue in the operations themselves (Counting, section 6.2, algorithm 1, with the shift).
 //!
-//! A *past* begins with the first call after a return. One shared word counts pasts, and returns since the last call: a call moves it on when there were some, a
-//! return adds one. So an operation has the number of the past that it began in and of that in which it ended, and the shift is a subtraction: pasts up
-//! to the length less k are one. A value carries the past that its insertion began in.
+//! A *past* begins with the first call after a return. The clock counts returns: a call reads it and marks the reading, a return adds one. So pasts begin at the readings that are
+//! marked, and a value carries that of its insertion. The shift of algorithm 1 is to look for the last mark but k: what began there or before is not told apart.
+//! A mark that comes late makes the window longer, never an order that was not.
 //!
 //! The last removals of each thread stand in a ring of its own. A removal looks there for one of a value that was put in after its own value was inside, or for an empty answer that
-//! began then, which ended before it began itself. Most need not look: all of that must fit in the last k pasts, and beside the shared word stands when what each thread took out began.
+//! began then, which ended before it began itself. Most need not look: beside the clock stands when the latest began that each thread took out.
 //!
 //! Invariant: an alarm is a violation, and one that `selvedge_history::monitor::counters` reports for the same calls and returns.
 
@@ -20,73 +20,63 @@ use super::report::Findings;
 use super::threads::Threads;
 use super::track::{stamp, unstamp};
 
-/// Of the word of pasts: returns since the last call, of which there are no more than threads.
-const RETURNS_BITS: u32 = 16;
-
 /// So many removals more than there can be in the last pasts are remembered, for threads that get no processor while they look.
 const SPARE: usize = 64;
 
 /// How many removals of a thread are remembered at most.
 const REMOVALS_MAX: usize = 1 << 16;
 
-/// How long a call waits at most that others keep from the word of pasts.
-const WAIT_BITS: u32 = 6;
+/// How many readings of the clock are remembered, each with whether something was called then.
+const READINGS: usize = 1 << 10;
 
 /// How often one looks whether a removal that is about to return has.
 const LOOKS: usize = 1 << 10;
 
-/// The number of pasts, and what changes along with it: in this order, so that the first cells stand beside it.
+/// The clock, and what changes along with it: in this order, so that the first cells stand beside it.
 #[repr(C, align(128))]
 #[derive(Debug)]
 struct Pasts {
-    /// The first has number 1.
+    /// How many operations have returned, from 1.
     now: AtomicU64,
-    /// The last past in which began what a thread took out, or an empty answer that it got.
+    /// When began the latest that a thread took out, or an empty answer that it got.
     began: Greatest,
+    /// The readings at which something was called: those at which a past begins.
+    called: [AtomicU64; READINGS],
 }
 
 impl Pasts {
-    /// Something is called next: the past that it begins in.
+    /// Something is called next.
     #[inline]
     fn call(&self) -> u64 {
-        let mut now = self.now.load(Ordering::SeqCst);
-        let mut failed = 0;
-        loop {
-            let past = now >> RETURNS_BITS;
-            if now == past << RETURNS_BITS {
-                return past;
-            }
-            match self.now.compare_exchange_weak(now, (past + 1) << RETURNS_BITS, Ordering::SeqCst, Ordering::SeqCst) {
-                Ok(_) => return past + 1,
-                Err(other) => now = self.wait(&mut failed, other),
-            }
-        }
+        let now = self.now.load(Ordering::SeqCst);
+        self.called[now as usize & (READINGS - 1)].store(now, Ordering::Relaxed);
+        now
     }
 
-    /// Lets the others go on for a while: who asks for the word all the time keeps them from it.
-    #[cold]
-    fn wait(&self, failed: &mut u32, now: u64) -> u64 {
-        if now.trailing_zeros() >= RETURNS_BITS {
-            return now;
-        }
-        (0..1 << (*failed).min(WAIT_BITS)).for_each(|_| std::hint::spin_loop());
-        *failed += 1;
-        self.now.load(Ordering::SeqCst)
-    }
-
-    /// Something has returned: the past that it ended in.
+    /// Something has returned.
     #[inline]
     fn ret(&self) -> u64 {
-        self.now.fetch_add(1, Ordering::SeqCst) >> RETURNS_BITS
+        self.now.fetch_add(1, Ordering::SeqCst)
+    }
+
+    /// The reading at which the last past began that is not told from those before it, when something returned at this one: the last but k, or the first of all.
+    /// Where that is too long ago it is not known.
+    fn oldest(&self, ended: u64, k: u64) -> Option<u64> {
+        let remembered = ended.saturating_sub(READINGS as u64 - 1).max(1)..=ended;
+        let is_first = *remembered.start() == 1;
+        let was_called =
+            |reading: &u64| self.called[*reading as usize & (READINGS - 1)].load(Ordering::Relaxed) == *reading;
+        let last_but_k = remembered.rev().filter(was_called).nth(k as usize);
+        last_but_k.or(is_first.then_some(1))
     }
 }
 
 /// A removal that is over.
 #[derive(Debug, Default)]
 struct Removal {
-    /// The past in which the insertion of its value began, or itself if it found nothing; and which of the two, in the last bit.
+    /// When the insertion of its value began, or itself if it found nothing; and which of the two, in the last bit.
     began: AtomicU64,
-    /// The past in which it ended; 0 while it is about to.
+    /// When it ended; 0 while it is about to.
     ended: AtomicU64,
 }
 
@@ -100,12 +90,12 @@ struct Trace {
     removals: Box<[Removal]>,
 }
 
-/// What one looks for: something that began after this past and ended before that one.
+/// What one looks for: something that began after this and ended before that.
 #[derive(Clone, Copy)]
 struct Between {
     after: u64,
     before: u64,
-    /// What ended in this past or before is no matter.
+    /// What ended by then is no matter.
     oldest: u64,
 }
 
@@ -184,12 +174,13 @@ pub struct Watch {
 #[derive(Clone, Copy, Debug)]
 pub struct Begun {
     pub thread: usize,
-    pub past: u64,
+    pub called: u64,
 }
 
 impl Watch {
     pub fn new(k: usize) -> Self {
-        let pasts = Pasts { now: AtomicU64::new(1 << RETURNS_BITS), began: Greatest::new() };
+        let called = [const { AtomicU64::new(0) }; READINGS];
+        let pasts = Pasts { now: AtomicU64::new(1), began: Greatest::new(), called };
         Watch { pasts, traces: Threads::new(), k: k as u64, findings: Findings::default() }
     }
 
@@ -201,9 +192,9 @@ impl Watch {
     /// The thread is about to call an insertion; what the value carries through the queue.
     #[inline]
     pub fn enter(&self, thread: usize) -> u64 {
-        let past = self.pasts.call();
-        self.trace(thread).marks.put(past);
-        stamp(thread, past).get()
+        let called = self.pasts.call();
+        self.trace(thread).marks.put(called);
+        stamp(thread, called).get()
     }
 
     /// The thread's insertion of this value has returned.
@@ -216,16 +207,16 @@ impl Watch {
     /// The thread is about to call a removal.
     #[inline]
     pub fn leave(&self, thread: usize) -> Begun {
-        Begun { thread, past: self.pasts.call() }
+        Begun { thread, called: self.pasts.call() }
     }
 
     /// The removal has found nothing.
     #[cold]
     pub fn found_empty(&self, begun: Begun) {
-        self.removed(begun.thread, begun.past, true);
+        self.removed(begun.thread, begun.called, true);
     }
 
-    /// The thread's removal returns, of something that began then; the past in which it does.
+    /// The thread's removal returns, of something that began then; when it does.
     #[inline]
     fn removed(&self, thread: usize, began: u64, is_empty: bool) -> u64 {
         if began > self.pasts.began.of(thread) {
@@ -247,10 +238,10 @@ impl Watch {
             return self.left_again(stamp, mark);
         }
         let ended = self.removed(begun.thread, put, false);
-        // What overtook it began after that and ended before its own removal began, so two pasts at least lie between.
-        let after = put.max(self.oldest(ended));
-        if begun.past > after + 1 && self.pasts.began.all(self.traces.used()) > after {
-            self.look(begun, stamp, inserted, ended);
+        // What overtook it began after that.
+        let latest = self.pasts.began.all(self.traces.used());
+        if latest > put {
+            self.overtaken(begun, stamp, ended, latest);
         }
     }
 
@@ -268,32 +259,32 @@ impl Watch {
             return self.findings.unchecked(1);
         }
         let (thread, put) = unstamp(stamp);
-        let text = format!("{}: put in by thread {thread} in past {put}", Rule::NotInside.sentence());
+        let text = format!("{}: put in by thread {thread} from moment {put} on", Rule::NotInside.sentence());
         self.findings.found(Rule::NotInside.name(), text);
     }
 
-    /// Of the pasts, the last that is not told from those before it.
-    #[inline]
-    fn oldest(&self, length: u64) -> u64 {
-        length.saturating_sub(self.k).max(1)
+    /// Something came out that was put in later, the latest of all then. Most of that is not in the last pasts.
+    #[inline(never)]
+    fn overtaken(&self, begun: Begun, stamp: u64, ended: u64, latest: u64) {
+        match self.pasts.oldest(ended, self.k) {
+            Some(oldest) if begun.called.min(latest) > oldest => self.look(begun, stamp, oldest),
+            Some(_) => {}
+            None => self.findings.unchecked(1),
+        }
     }
 
     /// Looks for what overtook the value.
-    #[inline(never)]
-    fn look(&self, begun: Begun, stamp: u64, inserted: &Trace, ended: u64) {
-        let put = unstamp(stamp).1;
-        let oldest = self.oldest(ended);
+    fn look(&self, begun: Begun, stamp: u64, oldest: u64) {
+        let (thread, put) = unstamp(stamp);
+        let Some(inserted) = self.traces.get(thread) else { return };
         let inside = match inserted.insertions.returned(put) {
             Returned::NotYet => return,
-            Returned::At(past) => past,
+            Returned::At(returned) => returned,
             // All of that is in the oldest past.
-            Returned::Before(past) if past <= oldest => oldest,
+            Returned::Before(after) if after <= oldest => oldest,
             Returned::Before(_) | Returned::Unknown => return self.findings.unchecked(1),
         };
-        let between = Between { after: inside.max(oldest), before: begun.past, oldest };
-        if between.before <= between.after + 1 {
-            return;
-        }
+        let between = Between { after: inside.max(oldest), before: begun.called, oldest };
         let mut seen = Seen::default();
         self.traces.iter().for_each(|(thread, trace)| trace.look(thread, between, &mut seen));
         for (rule, by) in [(Rule::Overtaken, seen.overtaken), (Rule::NotEmpty, seen.not_empty)] {
@@ -310,10 +301,10 @@ impl Watch {
     fn found(&self, rule: Rule, begun: Begun, stamp: u64, by: usize) {
         let (thread, put) = unstamp(stamp);
         let text = format!(
-            "{}: put in by thread {thread} in past {put}, taken out by thread {} in past {} after a removal of thread {by}",
+            "{}: put in by thread {thread} from moment {put} on, taken out by thread {} from moment {} on, after a removal of thread {by}",
             rule.sentence(),
             begun.thread,
-            begun.past
+            begun.called
         );
         self.findings.found(rule.name(), text);
     }
