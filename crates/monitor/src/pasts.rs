@@ -1,8 +1,8 @@
 //! A_k of a queue in the operations themselves (Counting, section 6.2, algorithm 1, with the shift).
 //!
-//! A *past* begins with the first call after a return. The clock counts returns: a call reads it and marks the reading, a return adds one. So pasts begin at the readings that are
-//! marked, and a value carries that of its insertion. The shift of algorithm 1 is to look for the last mark but k: what began there or before is not told apart.
-//! A mark that comes late makes the window longer, never an order that was not.
+//! A *past* begins with the first call after a return. The clock counts returns: a call reads it, a return adds one. So pasts begin at the readings that calls have got, and a value
+//! carries that of its insertion; each thread remembers its own. The shift of algorithm 1 is to look for the last of all these readings but k: what began there or before is not told apart.
+//! One that is not seen yet makes the window longer, never an order that was not.
 //!
 //! The last removals of each thread stand in a ring of its own. A removal looks there for one of a value that was put in after its own value was inside, or for an empty answer that
 //! began then, which ended before it began itself. Most need not look: beside the clock stands when the latest began that each thread took out.
@@ -26,9 +26,6 @@ const SPARE: usize = 64;
 /// How many removals of a thread are remembered at most.
 const REMOVALS_MAX: usize = 1 << 16;
 
-/// How many readings of the clock are remembered, each with whether something was called then.
-const READINGS: usize = 1 << 10;
-
 /// How often one looks whether a removal that is about to return has.
 const LOOKS: usize = 1 << 10;
 
@@ -40,34 +37,19 @@ struct Pasts {
     now: AtomicU64,
     /// When began the latest that a thread took out, or an empty answer that it got.
     began: Greatest,
-    /// The readings at which something was called: those at which a past begins.
-    called: [AtomicU64; READINGS],
 }
 
 impl Pasts {
     /// Something is called next.
     #[inline]
     fn call(&self) -> u64 {
-        let now = self.now.load(Ordering::SeqCst);
-        self.called[now as usize & (READINGS - 1)].store(now, Ordering::Relaxed);
-        now
+        self.now.load(Ordering::SeqCst)
     }
 
     /// Something has returned.
     #[inline]
     fn ret(&self) -> u64 {
         self.now.fetch_add(1, Ordering::SeqCst)
-    }
-
-    /// The reading at which the last past began that is not told from those before it, when something returned at this one: the last but k, or the first of all.
-    /// Where that is too long ago it is not known.
-    fn oldest(&self, ended: u64, k: u64) -> Option<u64> {
-        let remembered = ended.saturating_sub(READINGS as u64 - 1).max(1)..=ended;
-        let is_first = *remembered.start() == 1;
-        let was_called =
-            |reading: &u64| self.called[*reading as usize & (READINGS - 1)].load(Ordering::Relaxed) == *reading;
-        let last_but_k = remembered.rev().filter(was_called).nth(k as usize);
-        last_but_k.or(is_first.then_some(1))
     }
 }
 
@@ -86,6 +68,9 @@ struct Removal {
 struct Trace {
     insertions: Insertions,
     marks: Marks,
+    /// How many calls the thread made, and when the last of them were.
+    made: AtomicU64,
+    calls: Box<[AtomicU64]>,
     removed: AtomicU64,
     removals: Box<[Removal]>,
 }
@@ -114,9 +99,27 @@ impl Trace {
         Trace {
             insertions: Insertions::new(),
             marks: Marks::new(),
+            made: AtomicU64::new(0),
+            calls: (0..entries).map(|_| AtomicU64::new(0)).collect(),
             removed: AtomicU64::new(0),
             removals: (0..entries).map(|_| Removal::default()).collect(),
         }
+    }
+
+    /// The thread calls something now.
+    #[inline]
+    fn call(&self, called: u64) {
+        let number = self.made.load(Ordering::Relaxed);
+        self.calls[number as usize & (self.calls.len() - 1)].store(called, Ordering::Release);
+        self.made.store(number + 1, Ordering::Release);
+    }
+
+    /// When the thread last called something before this, as far as it remembers.
+    fn called_before(&self, bound: u64) -> Option<u64> {
+        let made = self.made.load(Ordering::Acquire);
+        let numbers = (made.saturating_sub(self.calls.len() as u64)..made).rev();
+        let calls = numbers.map(|number| self.calls[number as usize & (self.calls.len() - 1)].load(Ordering::Acquire));
+        calls.into_iter().find(|called| *called < bound)
     }
 
     /// The thread's removal is about to return; then where to write when it has.
@@ -179,8 +182,7 @@ pub struct Begun {
 
 impl Watch {
     pub fn new(k: usize) -> Self {
-        let called = [const { AtomicU64::new(0) }; READINGS];
-        let pasts = Pasts { now: AtomicU64::new(1), began: Greatest::new(), called };
+        let pasts = Pasts { now: AtomicU64::new(1), began: Greatest::new() };
         Watch { pasts, traces: Threads::new(), k: k as u64, findings: Findings::default() }
     }
 
@@ -192,8 +194,10 @@ impl Watch {
     /// The thread is about to call an insertion; what the value carries through the queue.
     #[inline]
     pub fn enter(&self, thread: usize) -> u64 {
+        let trace = self.trace(thread);
         let called = self.pasts.call();
-        self.trace(thread).marks.put(called);
+        trace.call(called);
+        trace.marks.put(called);
         stamp(thread, called).get()
     }
 
@@ -207,7 +211,10 @@ impl Watch {
     /// The thread is about to call a removal.
     #[inline]
     pub fn leave(&self, thread: usize) -> Begun {
-        Begun { thread, called: self.pasts.call() }
+        let trace = self.trace(thread);
+        let called = self.pasts.call();
+        trace.call(called);
+        Begun { thread, called }
     }
 
     /// The removal has found nothing.
@@ -263,13 +270,30 @@ impl Watch {
         self.findings.found(Rule::NotInside.name(), text);
     }
 
+    /// When the last past began that is not told from those before it, when something returned then: of the moments at which something was called the last but k, or
+    /// the first of all. One thread knows its own.
+    fn oldest(&self, ended: u64, called_before: impl Fn(u64) -> Option<u64>) -> u64 {
+        let mut oldest = ended + 1;
+        for _ in 0..=self.k {
+            let Some(called) = called_before(oldest) else { return 1 };
+            oldest = called;
+        }
+        oldest
+    }
+
     /// Something came out that was put in later, the latest of all then. Most of that is not in the last pasts.
     #[inline(never)]
     fn overtaken(&self, begun: Begun, stamp: u64, ended: u64, latest: u64) {
-        match self.pasts.oldest(ended, self.k) {
-            Some(oldest) if begun.called.min(latest) > oldest => self.look(begun, stamp, oldest),
-            Some(_) => {}
-            None => self.findings.unchecked(1),
+        let own = self.trace(begun.thread);
+        let is_recent = |oldest: u64| begun.called.min(latest) > oldest;
+        // What the thread itself called since then tells most of it, without a look at others.
+        if !is_recent(self.oldest(ended, |bound| own.called_before(bound))) {
+            return;
+        }
+        let all = |bound| self.traces.iter().filter_map(|(_, trace)| trace.called_before(bound)).max();
+        let oldest = self.oldest(ended, all);
+        if is_recent(oldest) {
+            self.look(begun, stamp, oldest);
         }
     }
 
