@@ -7,7 +7,7 @@
 //! The rest is counted. Call stamps are how many insertions had returned: with a value that comes out that many others must be out or on their way, or some are lost; and an empty answer must
 //! find that many.
 //!
-//! Where stamps are in order, which they nearly always are, nothing needs to be looked up. An operation then writes to rings of its own thread, reads one shared cache
+//! Where stamps are in order, which they nearly always are, nothing needs to be looked up. An operation then writes to a ring and sums of its own thread, reads one shared cache
 //! line and writes one word there.
 //!
 //! Invariant: that path takes no lock and allocates nothing.
