@@ -3,13 +3,15 @@
 //! Invariant: a null handle, or one of another kind of object, does nothing. Handles are made here and freed once.
 
 use std::ffi::c_char;
+use std::num::NonZeroU64;
 
 use super::lock::LockWatch;
-use super::queue::Watch;
+use super::queue::{Exit, Watch};
 use super::record::{Begun, Recorder};
 use super::register::{self, READ, WRITE};
 use super::report::Findings;
 use super::stack::{self, POP, PUSH};
+use super::track::unstamp;
 
 /// An object that is watched.
 #[allow(private_interfaces, reason = "C sees a pointer only")]
@@ -113,7 +115,7 @@ unsafe fn object<'a>(handle: *const Handle) -> Option<&'a Handle> {
 pub unsafe extern "C" fn selvedge_push_begin(handle: *const Handle) -> Stamp {
     // SAFETY: the caller says so.
     match unsafe { object(handle) } {
-        Some(Handle::Queue(queue)) => Stamp { ticket: queue.enter().stamp, called: 0 },
+        Some(Handle::Queue(queue)) => Stamp { ticket: queue.own().map_or(0, |own| queue.enter(own).get()), called: 0 },
         Some(Handle::Stack(stack)) => {
             let ticket = stack.ticket();
             Stamp { ticket, called: stack.begin().call }
@@ -130,7 +132,13 @@ pub unsafe extern "C" fn selvedge_push_begin(handle: *const Handle) -> Stamp {
 pub unsafe extern "C" fn selvedge_push_end(handle: *const Handle, stamp: Stamp) {
     // SAFETY: the caller says so.
     match unsafe { object(handle) } {
-        Some(Handle::Queue(queue)) => queue.entered(queue.entry(stamp.ticket)),
+        Some(Handle::Queue(queue)) => {
+            let own = queue.own().filter(|own| own.thread == unstamp(stamp.ticket).0);
+            match (own, NonZeroU64::new(stamp.ticket)) {
+                (Some(own), Some(ticket)) => queue.entered(own, ticket),
+                _ => queue.entered_unseen(),
+            }
+        }
         Some(Handle::Stack(stack)) => stack.end(Begun::again(stamp.called), PUSH, stamp.ticket),
         _ => {}
     }
@@ -145,8 +153,9 @@ pub unsafe extern "C" fn selvedge_begin(handle: *const Handle) -> Access {
     // SAFETY: the caller says so.
     match unsafe { object(handle) } {
         Some(Handle::Queue(queue)) => {
-            let exit = queue.leave();
-            Access { called: exit.called, latest: exit.latest }
+            let exit = queue.own().map_or_else(|| queue.leave_unseen(), |own| queue.leave(own));
+            let Exit { called, latest } = exit;
+            Access { called, latest }
         }
         Some(Handle::Stack(stack)) => Access { called: stack.begin().call, latest: 0 },
         Some(Handle::Register(register)) => Access { called: register.begin().call, latest: 0 },
@@ -163,10 +172,15 @@ pub unsafe extern "C" fn selvedge_pop_end(handle: *const Handle, access: Access,
     // SAFETY: the caller says so, of both.
     let (object, stamp) = unsafe { (object(handle), stamp.as_ref()) };
     match (object, stamp) {
-        (Some(Handle::Queue(queue)), Some(stamp)) => {
-            queue.left(queue.exit(access.called, access.latest), stamp.ticket);
+        (Some(Handle::Queue(queue)), stamp) => {
+            // A removal of a thread without a number has no stamp.
+            let Some(own) = queue.own().filter(|_| access.called != 0) else { return };
+            let exit = Exit { called: access.called, latest: access.latest };
+            match stamp {
+                Some(stamp) => queue.left(own, exit, stamp.ticket),
+                None => queue.found_empty(own, exit),
+            }
         }
-        (Some(Handle::Queue(queue)), None) => queue.found_empty(queue.exit(access.called, access.latest)),
         (Some(Handle::Stack(stack)), stamp) => {
             stack.end(Begun::again(access.called), POP, stamp.map_or(0, |stamp| stamp.ticket));
         }

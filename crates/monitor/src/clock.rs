@@ -15,18 +15,50 @@ pub const BEGIN: u64 = 1;
 /// How many threads are looked at in any case.
 const NEAR: usize = 3;
 
-/// The clock, and what changes along with it.
-#[repr(align(128))]
+/// By thread, the greatest number that it has written. Only that thread writes it.
+#[derive(Debug)]
+pub struct Greatest([AtomicU64; THREADS_MAX]);
+
+impl Greatest {
+    pub const fn new() -> Self {
+        Greatest([const { AtomicU64::new(0) }; THREADS_MAX])
+    }
+
+    /// The greatest number of the first so many threads.
+    #[inline]
+    pub fn all(&self, threads: usize) -> u64 {
+        let greatest = |cells: &[AtomicU64]| cells.iter().map(|cell| cell.load(Ordering::Acquire)).max().unwrap_or(0);
+        // A few at once, without asking how many there are.
+        let (near, far) = self.0.split_at(NEAR);
+        let first = greatest(near);
+        if threads <= NEAR { first } else { first.max(greatest(&far[..threads - NEAR])) }
+    }
+
+    /// The greatest number of this thread.
+    #[inline]
+    pub fn of(&self, thread: usize) -> u64 {
+        self.0[thread].load(Ordering::Relaxed)
+    }
+
+    /// The thread itself writes a number that is greater than all that it wrote before.
+    #[inline]
+    pub fn write(&self, thread: usize, number: u64) {
+        self.0[thread].store(number, Ordering::Release);
+    }
+}
+
+/// The clock, and what changes along with it: in this order, so that the first cells stand beside it.
+#[repr(C, align(128))]
 #[derive(Debug)]
 pub struct Clock {
     now: AtomicU64,
-    /// By thread: the greatest stamp of a value that it took out. Only that thread writes it.
-    latest: [AtomicU64; THREADS_MAX],
+    /// The greatest stamp of a value that the thread took out.
+    pub latest: Greatest,
 }
 
 impl Clock {
     pub const fn new() -> Self {
-        Clock { now: AtomicU64::new(BEGIN), latest: [const { AtomicU64::new(0) }; THREADS_MAX] }
+        Clock { now: AtomicU64::new(BEGIN), latest: Greatest::new() }
     }
 
     /// The stamp of a call that is made next.
@@ -39,21 +71,5 @@ impl Clock {
     #[inline]
     pub fn ret(&self) -> u64 {
         self.now.fetch_add(1, Ordering::SeqCst)
-    }
-
-    /// The greatest stamp of a value over the removals that have returned, of the first so many threads.
-    #[inline]
-    pub fn latest(&self, threads: usize) -> u64 {
-        let latest = |cells: &[AtomicU64]| cells.iter().map(|cell| cell.load(Ordering::Acquire)).max().unwrap_or(0);
-        // A few at once, without asking how many there are.
-        let (near, far) = self.latest.split_at(NEAR);
-        let first = latest(near);
-        if threads <= NEAR { first } else { first.max(latest(&far[..threads - NEAR])) }
-    }
-
-    /// A removal of this thread returned the value with this stamp, which is greater than all that it returned before.
-    #[inline]
-    pub fn removed(&self, thread: usize, stamp: u64) {
-        self.latest[thread].store(stamp, Ordering::Release);
     }
 }

@@ -16,8 +16,8 @@
 //! | wrapper | checks | how |
 //! |---|---|---|
 //! | [`Queue`] | FIFO order, duplicates, false empty answers at once; losses a little later | in the operations themselves: O(1), lock-free |
-//! | [`CountedQueue`] | A_k: operation counting over the last k pasts | records, checked now and then |
-//! | [`Stack`] | LIFO order, duplicates, false empty answers | records |
+//! | [`CountedQueue`] | A_k: operation counting over the last k pasts | in the operations themselves: lock-free |
+//! | [`Stack`] | LIFO order, duplicates, false empty answers | records, checked now and then |
 //! | [`Register`] | reads | records |
 //! | [`Lock`] | exclusion | records |
 //!
@@ -29,7 +29,12 @@
 mod c;
 mod clock;
 mod counted;
+#[cfg(test)]
+mod draw;
+mod insertions;
 mod lock;
+mod marks;
+mod pasts;
 mod queue;
 mod raw;
 mod record;

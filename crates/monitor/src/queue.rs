@@ -7,20 +7,21 @@
 //! The rest is counted. Call stamps are how many insertions had returned: with a value that comes out that many others must be out or on their way, or some are lost; and an empty answer must
 //! find that many.
 //!
-//! Where stamps are in order, which they nearly always are, nothing needs to be looked up. An operation then writes to rings of its own thread, reads one shared cache
+//! Where stamps are in order, which they nearly always are, nothing needs to be looked up. An operation then writes to a ring and sums of its own thread, reads one shared cache
 //! line and writes one word there.
 //!
 //! Invariant: that path takes no lock and allocates nothing.
 
 use std::fmt;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::clock::{BEGIN, Clock};
+use super::insertions::Returned;
 use super::raw::PushPop;
 use super::report::{Findings, Report, Violation};
-use super::threads::{self, THREADS_MAX};
-use super::track::{CALLED_MAX, Insertion, Totals, Track, settle, stamp, unstamp};
+use super::threads::{self, Threads};
+use super::track::{ADDED, Done, Track, UNSEEN, settle, stamp, unstamp};
 
 /// How many removals of one thread go by between two looks for losses.
 const SWEEP: u64 = 1 << 10;
@@ -35,8 +36,8 @@ const LOOKS: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Stamped<T> {
     value: T,
-    /// When its insertion was called, and by which thread; 0 for none.
-    stamp: u64,
+    /// When its insertion was called, and by which thread. It is never 0, so that a value and its stamp fit in two registers where there may be none.
+    stamp: NonZeroU64,
 }
 
 /// A queue that is watched. Values go in and come out through it only.
@@ -55,12 +56,10 @@ impl<T, Q> fmt::Debug for Queue<T, Q> {
 /// What is kept of a queue, whatever its values.
 pub(crate) struct Watch {
     pub clock: Clock,
-    tracks: Box<[OnceLock<Track>]>,
+    tracks: Threads<Track>,
     pub findings: Findings,
     /// Values that were reported as lost and have not come out since.
     excused: AtomicU64,
-    /// One more than the greatest number of a thread that used it.
-    used: AtomicUsize,
     /// Some operation cannot be seen: what it has in hand is not known.
     blind: AtomicBool,
     /// By how many values the last empty answer was wrong.
@@ -76,29 +75,35 @@ impl<T, Q: PushPop<Stamped<T>>> Queue<T, Q> {
     /// Puts a value in.
     #[inline]
     pub fn push(&self, value: T) {
-        let entry = self.watch.enter();
+        let own = self.watch.own();
+        let stamp = own.map_or(UNSEEN, |own| self.watch.enter(own));
         let unwound = Unwound(&self.watch);
-        self.queue.push(Stamped { value, stamp: entry.stamp });
+        self.queue.push(Stamped { value, stamp });
         std::mem::forget(unwound);
-        self.watch.entered(entry);
+        match own {
+            Some(own) => self.watch.entered(own, stamp),
+            None => self.watch.entered_unseen(),
+        }
     }
 
     /// Takes a value out, if there is one.
     #[inline]
     pub fn pop(&self) -> Option<T> {
-        let exit = self.watch.leave();
+        let own = self.watch.own();
+        let exit = own.map_or_else(|| self.watch.leave_unseen(), |own| self.watch.leave(own));
         let unwound = Unwound(&self.watch);
         let popped = self.queue.pop();
         std::mem::forget(unwound);
-        match popped {
-            Some(Stamped { value, stamp }) => {
-                self.watch.left(exit, stamp);
+        match (own, popped) {
+            (Some(own), Some(Stamped { value, stamp })) => {
+                self.watch.left(own, exit, stamp.get());
                 Some(value)
             }
-            None => {
-                self.watch.found_empty(exit);
+            (Some(own), None) => {
+                self.watch.found_empty(own, exit);
                 None
             }
+            (None, popped) => popped.map(|stamped| stamped.value),
         }
     }
 
@@ -137,17 +142,24 @@ impl Drop for Unwound<'_> {
     }
 }
 
-/// An insertion that has been called.
+/// A thread that has a number, and what it leaves behind.
 #[derive(Clone, Copy)]
-pub(crate) struct Entry<'a> {
-    track: Option<&'a Track>,
-    pub stamp: u64,
+pub(crate) struct Own<'a> {
+    pub thread: usize,
+    track: &'a Track,
 }
 
-/// A removal that has been called.
+/// What all threads have done: how many values went in and came out, and which.
+struct Totals {
+    put: u64,
+    put_sum: u64,
+    taken: u64,
+    removed_sum: u64,
+}
+
+/// A removal that has been called: when, and the latest value that had come out by then.
 #[derive(Clone, Copy)]
-pub(crate) struct Exit<'a> {
-    track: Option<(usize, &'a Track)>,
+pub(crate) struct Exit {
     pub called: u64,
     pub latest: u64,
 }
@@ -156,34 +168,24 @@ impl Watch {
     pub fn new() -> Self {
         Watch {
             clock: Clock::new(),
-            tracks: (0..THREADS_MAX).map(|_| OnceLock::new()).collect(),
+            tracks: Threads::new(),
             findings: Findings::default(),
             excused: AtomicU64::new(0),
-            used: AtomicUsize::new(0),
             blind: AtomicBool::new(false),
             told: AtomicU64::new(0),
         }
     }
 
+    /// The calling thread, unless there are too many.
     #[inline]
-    fn own(&self) -> Option<(usize, &Track)> {
+    pub fn own(&self) -> Option<Own<'_>> {
         let thread = threads::number()?;
-        let track = self.tracks[thread].get_or_init(|| {
-            self.used.fetch_max(thread + 1, Ordering::SeqCst);
-            Track::new()
-        });
-        Some((thread, track))
+        Some(self.of(thread))
     }
 
-    /// What a thread left behind, if it used the queue.
-    pub fn track(&self, thread: usize) -> Option<&Track> {
-        self.tracks.get(thread).and_then(OnceLock::get)
-    }
-
-    /// One more than the greatest number of a thread that used it.
     #[inline]
-    pub fn used(&self) -> usize {
-        self.used.load(Ordering::Acquire)
+    fn of(&self, thread: usize) -> Own<'_> {
+        Own { thread, track: self.tracks.of(thread, Track::new) }
     }
 
     /// Whether some operation cannot be seen.
@@ -191,84 +193,72 @@ impl Watch {
         self.blind.load(Ordering::SeqCst)
     }
 
-    /// An insertion is about to be called.
+    /// An insertion is about to be called; what its value carries.
     #[inline]
-    pub fn enter(&self) -> Entry<'_> {
-        match self.own() {
-            Some((thread, track)) => Entry { track: Some(track), stamp: stamp(thread, self.clock.call()) },
-            None => Entry { track: None, stamp: 0 },
-        }
+    pub fn enter(&self, own: Own<'_>) -> NonZeroU64 {
+        stamp(own.thread, self.clock.call())
     }
 
-    /// An insertion of the calling thread, by its stamp.
-    pub fn entry(&self, stamp: u64) -> Entry<'_> {
-        let (thread, _) = unstamp(stamp);
-        let own = self.own().filter(|(own, _)| stamp != 0 && *own == thread);
-        Entry { track: own.map(|(_, track)| track), stamp }
+    /// An insertion of the value with this stamp has returned.
+    #[inline]
+    pub fn entered(&self, own: Own<'_>, stamp: NonZeroU64) {
+        own.track.entered(stamp.get(), self.clock.ret());
     }
 
-    /// An insertion has returned.
-    #[inline]
-    pub fn entered(&self, entry: Entry<'_>) {
-        let returned = self.clock.ret();
-        let Some(track) = entry.track else { return self.findings.unchecked(1) };
-        track.entered(entry.stamp, returned);
+    /// An insertion of a thread without a number has returned.
+    #[cold]
+    pub fn entered_unseen(&self) {
+        self.clock.ret();
+        self.findings.unchecked(1);
     }
 
     /// A removal is about to be called.
     #[inline]
-    pub fn leave(&self) -> Exit<'_> {
-        let track = self.own();
-        match track {
-            Some((_, track)) => track.leave(),
-            None => self.unseen(),
-        }
-        Exit { track, called: self.clock.call(), latest: self.clock.latest(self.used()) }
+    pub fn leave(&self, own: Own<'_>) -> Exit {
+        own.track.leave();
+        Exit { called: self.clock.call(), latest: self.clock.latest.all(self.tracks.used()) }
     }
 
+    /// A removal of a thread without a number is about to be called.
     #[cold]
-    fn unseen(&self) {
+    pub fn leave_unseen(&self) -> Exit {
         self.blind.store(true, Ordering::SeqCst);
         self.findings.unchecked(1);
-    }
-
-    /// A removal that the calling thread began, by its stamps.
-    pub fn exit(&self, called: u64, latest: u64) -> Exit<'_> {
-        Exit { track: self.own(), called, latest }
+        Exit { called: 0, latest: 0 }
     }
 
     /// A removal has returned the value with this stamp.
     #[inline]
-    pub fn left(&self, exit: Exit<'_>, stamp: u64) {
-        let Some((thread, track)) = exit.track else { return self.left_unseen(exit, stamp) };
-        if stamp <= exit.latest && !self.out_of_order(exit, stamp) {
-            return track.left_nothing();
+    pub fn left(&self, own: Own<'_>, exit: Exit, stamp: u64) {
+        if stamp <= exit.latest {
+            return self.left_early(own, exit.latest, stamp);
         }
-        let taken = track.left(stamp);
-        if stamp > exit.latest {
-            self.clock.removed(thread, stamp);
-        }
+        let taken = own.track.left(stamp);
+        self.clock.latest.write(own.thread, stamp);
         if taken.is_multiple_of(SWEEP) {
             self.count(stamp);
         }
     }
 
+    /// One that is not the latest.
     #[cold]
-    fn left_unseen(&self, exit: Exit<'_>, stamp: u64) {
-        if stamp <= exit.latest {
-            self.out_of_order(exit, stamp);
+    fn left_early(&self, own: Own<'_>, latest: u64, stamp: u64) {
+        if !self.out_of_order(latest, stamp) {
+            return own.track.left_nothing();
+        }
+        if own.track.left(stamp).is_multiple_of(SWEEP) {
+            self.count(stamp);
         }
     }
 
     /// A value came out after one with a later stamp. Whether it had not come out before.
-    #[cold]
-    fn out_of_order(&self, exit: Exit<'_>, stamp: u64) -> bool {
-        if stamp == 0 {
+    fn out_of_order(&self, latest: u64, stamp: u64) -> bool {
+        if unstamp(stamp).1 < BEGIN {
             self.findings.unchecked(1);
             return true;
         }
-        let was_inside = self.was_inside(exit.latest, stamp);
-        if stamp == exit.latest || self.was_removed(stamp, if was_inside { u64::MAX } else { RECENT }) {
+        let was_inside = self.was_inside(latest, stamp);
+        if stamp == latest || self.was_removed(stamp, if was_inside { u64::MAX } else { RECENT }) {
             self.came_twice(stamp);
             return false;
         }
@@ -276,39 +266,27 @@ impl Watch {
             // One that was reported as lost and turns up was reported.
             let one_less = |excused: u64| excused.checked_sub(1);
             if self.excused.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less).is_err() {
-                self.overtaken(exit, stamp);
+                self.overtaken(latest, stamp);
             }
         }
         true
     }
 
     fn was_removed(&self, stamp: u64, last: u64) -> bool {
-        (0..self.used()).filter_map(|thread| self.track(thread)).any(|track| track.removed(stamp, last))
+        self.tracks.iter().any(|(_, track)| track.removed(stamp, last))
     }
 
     /// Whether the insertion returned before the one with the other stamp was called.
     fn was_inside(&self, latest: u64, stamp: u64) -> bool {
         let ((thread, called), (_, latest)) = (unstamp(stamp), unstamp(latest));
-        if called >= CALLED_MAX {
-            self.findings.unchecked(1);
+        if latest <= called {
             return false;
         }
-        let Some(track) = self.track(thread) else { return false };
-        let (mut after, mut found) = (None, None);
-        for insertion in track.last_inserted() {
-            if insertion.called <= called {
-                found = Some(insertion).filter(|insertion| insertion.called == called);
-                break;
-            }
-            after = Some(insertion.called);
-        }
-        match (found, after) {
-            (Some(Insertion { returned: Some(returned), .. }), _) => returned < latest,
-            // It has not returned.
-            (None, None) => false,
-            // Too long ago: what came after it in the same thread was called when it had returned.
-            (None, Some(after)) if after <= latest => true,
-            _ => {
+        match self.tracks.get(thread).map_or(Returned::NotYet, |track| track.returned(called)) {
+            Returned::NotYet => false,
+            Returned::At(returned) => returned < latest,
+            Returned::Before(after) if after <= latest => true,
+            Returned::Before(_) | Returned::Unknown => {
                 self.findings.unchecked(1);
                 false
             }
@@ -316,8 +294,8 @@ impl Watch {
     }
 
     #[cold]
-    fn overtaken(&self, exit: Exit<'_>, stamp: u64) {
-        let ((thread, called), (by, later)) = (unstamp(stamp), unstamp(exit.latest));
+    fn overtaken(&self, latest: u64, stamp: u64) {
+        let ((thread, called), (by, later)) = (unstamp(stamp), unstamp(latest));
         let text = format!(
             "a value that thread {thread} put in from moment {called} on came out after one that thread {by} put in from moment {later} on, when \
              the first was inside already"
@@ -336,11 +314,9 @@ impl Watch {
 
     /// What was found, and whether everything that went in came out, once each.
     pub fn report(&self) -> Report {
-        let all: Option<Vec<Totals>> = self.at_rest();
-        let Some(all) = all.filter(|_| !self.is_blind()) else { return self.findings.report(false) };
-        let sum = |of: fn(&Totals) -> u64| all.iter().map(of).fold(0u64, u64::wrapping_add);
-        let is_out = sum(|one| one.put) == sum(|one| one.removals.taken());
-        let is_same = sum(|one| one.put_sum) == sum(|one| one.removed_sum);
+        let Some(totals) = self.at_rest().filter(|_| !self.is_blind()) else { return self.findings.report(false) };
+        let is_out = totals.put == totals.taken;
+        let is_same = totals.put_sum == totals.removed_sum;
         if is_out && !is_same && self.findings.is_clean() {
             let text = "as many values came out as went in, but not the same ones: some came twice and others are lost";
             self.findings.found("not-inside", text.to_owned());
@@ -348,20 +324,25 @@ impl Watch {
         self.findings.report(is_out && is_same)
     }
 
-    /// What each thread has done, if no operation is open and none comes in between.
-    fn at_rest(&self) -> Option<Vec<Totals>> {
-        let read =
-            || -> Vec<Totals> { (0..self.used()).filter_map(|thread| self.track(thread)).map(Track::totals).collect() };
+    /// What was done in all, if no removal is open, no insertion has returned in part, and nothing comes in between.
+    fn at_rest(&self) -> Option<Totals> {
+        let read = || -> Vec<Done> { self.tracks.iter().map(|(_, track)| track.done()).collect() };
         let (before, returned) = (read(), self.clock.call());
-        let after = read();
-        // An insertion that is open has not been counted, and one that returned meanwhile has.
-        let is_still = before == after && returned == self.clock.call();
-        (is_still && after.iter().all(|one| !one.removals.is_open())).then_some(after)
+        let all = read();
+        let is_still = before == all && returned == self.clock.call();
+        if !is_still || all.iter().any(|one| one.removals.is_open()) {
+            return None;
+        }
+        let sum = |of: fn(&Done) -> u64| all.iter().map(of).fold(0u64, u64::wrapping_add);
+        let (put, put_sum) = (returned - BEGIN, sum(|one| one.put_sum));
+        let (taken, removed_sum) = (sum(|one| one.removals.taken()), sum(|one| one.removed_sum));
+        // An insertion moves the clock on before it is added up.
+        ((put ^ put_sum) & ADDED == 0).then_some(Totals { put, put_sum, taken, removed_sum })
     }
 
     /// Counts up to the last value that came out.
     pub fn examine(&self) {
-        let latest = self.clock.latest(self.used());
+        let latest = self.clock.latest.all(self.tracks.used());
         if latest != 0 {
             self.count(latest);
         }
@@ -372,7 +353,7 @@ impl Watch {
     #[cold]
     fn count(&self, stamp: u64) {
         let (thread, called) = unstamp(stamp);
-        if stamp == 0 || self.is_blind() {
+        if called < BEGIN || self.is_blind() {
             return;
         }
         settle();
@@ -394,7 +375,7 @@ impl Watch {
     /// How many removals returned a value, and how many are open in other threads.
     fn removals(&self, own: Option<usize>) -> (u64, u64) {
         let (mut taken, mut open) = (0, 0);
-        for (thread, track) in (0..self.used()).filter_map(|thread| Some((thread, self.track(thread)?))) {
+        for (thread, track) in self.tracks.iter() {
             let removals = track.removals();
             taken += removals.taken();
             open += u64::from(Some(thread) != own && removals.is_open());
@@ -404,11 +385,10 @@ impl Watch {
 
     /// A removal has returned nothing.
     #[cold]
-    pub fn found_empty(&self, exit: Exit<'_>) {
-        let Some((thread, track)) = exit.track else { return };
+    pub fn found_empty(&self, own: Own<'_>, exit: Exit) {
         settle();
-        self.judge_empty(exit.called - BEGIN, thread);
-        track.left_nothing();
+        self.judge_empty(exit.called - BEGIN, own.thread);
+        own.track.left_nothing();
     }
 
     /// So many insertions had returned when a removal was called that returned nothing. It was false if fewer removals had been called by its end, and true
@@ -444,3 +424,7 @@ impl Watch {
         self.findings.unchecked(1);
     }
 }
+
+#[cfg(test)]
+#[path = "queue/tests.rs"]
+mod tests;

@@ -3,7 +3,8 @@
 //! Invariant: no two live threads have the same number. The number of a thread that ended is given to another.
 
 use std::cell::Cell;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 /// How many threads can be told apart; those beyond are not checked, and their operations are counted.
 pub const THREADS_MAX: usize = 256;
@@ -64,4 +65,46 @@ fn first(number: usize) -> Option<usize> {
     let number = OWNED.try_with(|number| number.0).ok().filter(|number| *number < THREADS_MAX);
     NUMBER.set(number.unwrap_or(NONE));
     number
+}
+
+/// Something for each thread that uses an object.
+#[derive(Debug)]
+pub struct Threads<T> {
+    cells: Box<[OnceLock<T>; THREADS_MAX]>,
+    /// One more than the greatest number of a thread that used it.
+    used: AtomicUsize,
+}
+
+impl<T> Threads<T> {
+    pub fn new() -> Self {
+        let cells: Box<[OnceLock<T>]> = (0..THREADS_MAX).map(|_| OnceLock::new()).collect();
+        let Ok(cells) = cells.try_into() else { unreachable!("there are so many") };
+        Threads { cells, used: AtomicUsize::new(0) }
+    }
+
+    /// What the thread with this number has, made when it is asked for first.
+    #[inline]
+    pub fn of(&self, thread: usize, make: impl FnOnce() -> T) -> &T {
+        self.cells[thread].get_or_init(|| {
+            self.used.fetch_max(thread + 1, Ordering::SeqCst);
+            make()
+        })
+    }
+
+    /// What a thread left behind, if it used the object.
+    #[inline]
+    pub fn get(&self, thread: usize) -> Option<&T> {
+        self.cells.get(thread).and_then(OnceLock::get)
+    }
+
+    /// One more than the greatest number of a thread that used it.
+    #[inline]
+    pub fn used(&self) -> usize {
+        self.used.load(Ordering::Acquire)
+    }
+
+    /// What each thread that used it has, with its number.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
+        (0..self.used()).filter_map(|thread| Some((thread, self.get(thread)?)))
+    }
 }

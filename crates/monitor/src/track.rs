@@ -1,62 +1,38 @@
-//! What a thread leaves behind on its way: how many insertions and removals it made, and the last of them, in two rings that only it writes.
+//! What a thread leaves behind on its way: its insertions, how many removals it made, the last of them in a ring that only it writes, and the sums of
+//! what it put in and took out.
 //!
-//! Invariant: entries of insertions are in the order of their calls and of their returns. Counts are exact; the rings remember the last [`ENTRIES`].
+//! Invariant: counts and sums are exact; the ring remembers the last [`REMOVALS`].
 
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many insertions and how many removals of one thread are remembered one by one.
-pub const ENTRIES: usize = 1 << 13;
+use super::insertions::{Insertions, Returned, zeros};
 
-/// So many of the oldest entries may be written while others read.
-const SPARE: u64 = 1 << 8;
+/// How many removals of one thread are remembered one by one: so few that they stay in the nearest cache.
+const REMOVALS: usize = 1 << 10;
 
-/// A value's stamp: when its insertion was called, and which thread did. No two values of a queue have the same.
-pub const THREAD_BITS: u32 = 8;
+/// A value's stamp: when its insertion was called, which thread did, and a one. No two values of a queue have the same.
+const THREAD_BITS: u32 = 8;
 
-/// Of an insertion that overlapped with so many others the return is not known.
-pub const LENGTH_MAX: u64 = (1 << LENGTH_BITS) - 1;
-
-const LENGTH_BITS: u32 = 20;
-
-/// Moments from here on do not fit in an entry: order is not looked up any more.
-pub const CALLED_MAX: u64 = 1 << (u64::BITS - LENGTH_BITS);
-
-/// Of the word of removals: a removal is open.
-const OPEN: u64 = 1 << 47;
+/// Of the word of removals: a removal is open. Next come those that returned a value.
+const OPEN: u64 = 1;
 
 /// Of the word of removals: one that found nothing.
 const NOTHING: u64 = 1 << 48;
 
+/// The stamp of a value that a thread without a number put in.
+pub const UNSEEN: NonZeroU64 = NonZeroU64::MIN;
+
 /// The stamp of a value that this thread is about to put in.
 #[inline]
-pub fn stamp(thread: usize, called: u64) -> u64 {
-    called << THREAD_BITS | thread as u64
+pub fn stamp(thread: usize, called: u64) -> NonZeroU64 {
+    UNSEEN | (called << (THREAD_BITS + 1) | (thread as u64) << 1)
 }
 
-/// The thread that put the value in, and when.
+/// The thread that put the value in, and when: 0 for none.
 #[inline]
 pub fn unstamp(stamp: u64) -> (usize, u64) {
-    ((stamp & ((1 << THREAD_BITS) - 1)) as usize, stamp >> THREAD_BITS)
-}
-
-/// An insertion: when it was called, and when it returned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Insertion {
-    pub called: u64,
-    /// Nothing when that is not known.
-    pub returned: Option<u64>,
-}
-
-impl Insertion {
-    #[inline]
-    fn pack(called: u64, returned: u64) -> u64 {
-        called << LENGTH_BITS | (returned - called).min(LENGTH_MAX)
-    }
-
-    fn unpack(entry: u64) -> Self {
-        let (called, length) = (entry >> LENGTH_BITS, entry & LENGTH_MAX);
-        Insertion { called, returned: (length < LENGTH_MAX).then_some(called + length) }
-    }
+    ((stamp >> 1 & ((1 << THREAD_BITS) - 1)) as usize, stamp >> (THREAD_BITS + 1))
 }
 
 /// The removals of a thread so far.
@@ -66,7 +42,7 @@ pub struct Removals(u64);
 impl Removals {
     /// How many returned a value.
     pub fn taken(self) -> u64 {
-        self.0 & (OPEN - 1)
+        (self.0 & (NOTHING - 1)) / 2
     }
 
     /// Whether one is open.
@@ -77,48 +53,43 @@ impl Removals {
 
 /// What a thread has done in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Totals {
-    /// How many insertions have returned, and what they put in.
-    pub put: u64,
+pub struct Done {
+    /// What the insertions that have returned put in.
     pub put_sum: u64,
     /// The removals, and what they took out.
     pub removals: Removals,
     pub removed_sum: u64,
 }
 
-/// A stamp as a number that looks drawn at random, so that different values have different sums but for one case in 2^64.
+/// Of a sum: how many were added up.
+pub const ADDED: u64 = (1 << 16) - 1;
+
+/// A stamp as a number that looks drawn at random, so that different values have different sums but by accident; and the one that counts it.
 #[inline]
 fn mix(stamp: u64) -> u64 {
-    let mixed = (stamp ^ stamp >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    let product = u128::from(stamp) * u128::from(0x9e37_79b9_7f4a_7c15_u64);
+    ((product as u64) ^ (product >> u64::BITS) as u64) & !ADDED | 1
 }
 
 /// The rings of one thread.
 #[repr(align(128))]
 #[derive(Debug)]
 pub struct Track {
-    put: AtomicU64,
     removals: AtomicU64,
     /// What went in and what came out, mixed and added up: equal when these are the same values.
     put_sum: AtomicU64,
     removed_sum: AtomicU64,
-    inserted: Box<[AtomicU64; ENTRIES]>,
-    removed: Box<[AtomicU64; ENTRIES]>,
-}
-
-fn zeros() -> Box<[AtomicU64; ENTRIES]> {
-    let zeros: Box<[AtomicU64]> = (0..ENTRIES).map(|_| AtomicU64::new(0)).collect();
-    zeros.try_into().expect("there are so many")
+    insertions: Insertions,
+    removed: Box<[AtomicU64; REMOVALS]>,
 }
 
 impl Track {
     pub fn new() -> Self {
         Track {
-            put: AtomicU64::new(0),
             removals: AtomicU64::new(0),
             put_sum: AtomicU64::new(0),
             removed_sum: AtomicU64::new(0),
-            inserted: zeros(),
+            insertions: Insertions::new(),
             removed: zeros(),
         }
     }
@@ -126,24 +97,13 @@ impl Track {
     /// Whether one of the last so many removals took out the value with this stamp.
     pub fn removed(&self, stamp: u64, last: u64) -> bool {
         let taken = self.removals().taken();
-        let mut numbers = taken.saturating_sub(last.min(ENTRIES as u64))..taken;
-        numbers.any(|number| self.removed[number as usize & (ENTRIES - 1)].load(Ordering::Relaxed) == stamp)
-    }
-
-    /// The last insertions that have returned, or more, from the last one back.
-    pub fn last_inserted(&self) -> impl Iterator<Item = Insertion> {
-        let put = self.put.load(Ordering::Acquire);
-        // The oldest may be overwritten meanwhile.
-        let numbers = put.saturating_sub(ENTRIES as u64 - SPARE)..put;
-        numbers
-            .rev()
-            .map(|number| Insertion::unpack(self.inserted[number as usize & (ENTRIES - 1)].load(Ordering::Relaxed)))
+        let mut numbers = taken.saturating_sub(last.min(REMOVALS as u64))..taken;
+        numbers.any(|number| self.removed[number as usize & (REMOVALS - 1)].load(Ordering::Relaxed) == stamp)
     }
 
     /// What the thread has done in all.
-    pub fn totals(&self) -> Totals {
-        Totals {
-            put: self.put.load(Ordering::Acquire),
+    pub fn done(&self) -> Done {
+        Done {
             put_sum: self.put_sum.load(Ordering::Acquire),
             removals: self.removals(),
             removed_sum: self.removed_sum.load(Ordering::Acquire),
@@ -153,11 +113,13 @@ impl Track {
     /// The thread's own insertion of the value with this stamp has returned.
     #[inline]
     pub fn entered(&self, stamp: u64, returned: u64) {
-        let called = stamp >> THREAD_BITS;
         self.put_sum.store(self.put_sum.load(Ordering::Relaxed).wrapping_add(mix(stamp)), Ordering::Relaxed);
-        let number = self.put.load(Ordering::Relaxed);
-        self.inserted[number as usize & (ENTRIES - 1)].store(Insertion::pack(called, returned), Ordering::Relaxed);
-        self.put.store(number + 1, Ordering::Release);
+        self.insertions.over(unstamp(stamp).1, returned);
+    }
+
+    /// When the thread's insertion that was called then has returned.
+    pub fn returned(&self, called: u64) -> Returned {
+        self.insertions.returned(called)
     }
 
     /// The removals of the thread.
@@ -176,12 +138,12 @@ impl Track {
     /// The thread's removal has returned the value with this stamp; how many have returned one.
     #[inline]
     pub fn left(&self, stamp: u64) -> u64 {
-        let word = self.removals.load(Ordering::Relaxed) & !OPEN;
-        let taken = word & (OPEN - 1);
+        let word = self.removals.load(Ordering::Relaxed) | OPEN;
         self.removed_sum.store(self.removed_sum.load(Ordering::Relaxed).wrapping_add(mix(stamp)), Ordering::Relaxed);
-        self.removed[taken as usize & (ENTRIES - 1)].store(stamp, Ordering::Relaxed);
+        self.removed[(word / 2) as usize & (REMOVALS - 1)].store(stamp, Ordering::Relaxed);
+        // The one that is open becomes one that is over.
         self.removals.store(word + 1, Ordering::Release);
-        taken + 1
+        word / 2 + 1
     }
 
     /// The thread's removal has returned nothing, or nothing that counts.

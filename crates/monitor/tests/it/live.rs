@@ -328,10 +328,8 @@ fn memory_does_not_depend_on_the_number_of_operations() {
                     for i in 0..operations / 4 {
                         queue.push(i);
                         queue.pop();
-                        if i % 16 == 0 {
-                            counted.push(i);
-                            counted.pop();
-                        }
+                        counted.push(i);
+                        counted.pop();
                     }
                 });
             }

@@ -7,6 +7,7 @@
 //! SELVEDGE_LIVE=100000000 cargo test --release -p selvedge-monitor --test it memory
 //! ```
 
+mod counted;
 mod live;
 mod objects;
 mod with_c;
