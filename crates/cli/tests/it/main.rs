@@ -15,6 +15,7 @@ mod objects;
 mod page;
 mod quasi;
 mod relaxed;
+mod specified;
 mod testing;
 mod usage;
 

@@ -16,4 +16,5 @@ mod retries;
 mod rust;
 mod rust_alone;
 mod source;
+mod specified;
 mod symbols;
