@@ -23,6 +23,9 @@ use crate::{Budget, Log, OpId, Value};
 /// How many values a register may hold to be decided by its kernel.
 const REGISTER_VALUES_MAX: usize = 4;
 
+/// How many permits a semaphore may come to have to be followed by a finite automaton, which is decided faster.
+const SEMAPHORE_PERMITS_MAX: u64 = 16;
+
 /// A violation that counting shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountingViolation {
@@ -190,7 +193,7 @@ impl Looker<'_> {
                 Some(builtin::SET.to_owned())
             }
             Kind::Semaphore => match self.initial.as_int().unwrap_or(1) {
-                permits @ 0..=12 => Some(builtin::semaphore(permits.unsigned_abs())),
+                permits @ 0..=12 => Some(semaphore(permits.unsigned_abs(), &labels)),
                 _ => None,
             },
             Kind::Register => self.number_values(&mut labels),
@@ -289,6 +292,14 @@ impl Looker<'_> {
         }
         Ok(None)
     }
+}
+
+/// The kernel of a semaphore with that many permits at first. So many operations that give back make only so many permits.
+fn semaphore(permits: u64, labels: &[Label]) -> String {
+    let given_back = labels.iter().filter(|label| label.method == "release").count() as u64;
+    // One more at least: the kernel must have every label, also where nothing is given back.
+    let most = permits + given_back.max(1);
+    if most <= SEMAPHORE_PERMITS_MAX { builtin::semaphore_between(permits, most) } else { builtin::semaphore(permits) }
 }
 
 /// The labels of one object's operations, numbered, with what formulas may ask about them.

@@ -94,5 +94,5 @@ sound! {
     sound_on_registers: Register, [0, 1, 2, 3, 4], 20;
     sound_on_mutexes: Mutex, [0, 1, 2, 3, 4], 30;
     sound_on_rwlocks: RwLock, [0, 1, 2], 10;
-    sound_on_semaphores: Semaphore, [0, 1], 10;
+    sound_on_semaphores: Semaphore, [0, 1, 2, 3, 4], 3;
 }
