@@ -19,7 +19,9 @@ mod watch;
 pub use compile::{CompileError, Compiler, Source, compile, supported};
 pub use finding::{Finding, FindingError, FindingKind, Place, StepRecord, ThreadRecord, Waits};
 pub use ledger::{Answer, Ended, Errand, Ledger, Phase};
-pub use object::{MatrixRecord, ObjectFinding, ObjectKind, ObjectReport, ObjectSettings, QuasiCounts, QuasiRecord};
+pub use object::{
+    BuiltInRecord, MatrixRecord, ObjectFinding, ObjectKind, ObjectReport, ObjectSettings, QuasiCounts, QuasiRecord,
+};
 pub use report::{CoverageRecord, Host, Report, TestReport};
 pub use run::{
     DIRECTORY_VARIABLE, EXCHANGE_VARIABLE, Program, REPORT_VARIABLE, RunError, SETTINGS_VARIABLE, Session, environment,

@@ -132,6 +132,38 @@ pub struct QuasiRecord {
     pub notes: Vec<String>,
 }
 
+/// What a built-in object was held against, where that was asked for without relaxation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuiltInRecord {
+    /// The built-in object.
+    pub specification: String,
+    /// Whether operation counting was to take the place of search.
+    pub approximate: bool,
+    /// The k of counting.
+    pub k: usize,
+    /// How many histories only counting looked at, without seeing a violation.
+    pub counted: u64,
+}
+
+impl BuiltInRecord {
+    /// What that leaves open, of so many histories.
+    pub fn doubt(&self, histories: u64) -> Option<String> {
+        let BuiltInRecord { approximate, k, counted, .. } = self;
+        let none = "and counting cannot show that there is none";
+        match (counted, approximate) {
+            (0, _) => None,
+            (_, true) => Some(format!("no violation is visible at k={k}, {none}")),
+            (1, false) => Some(format!(
+                "1 of {histories} histories was too large for the search and was counted instead: no violation is visible at k={k}, {none}"
+            )),
+            (_, false) => Some(format!(
+                "{counted} of {histories} histories were too large for the search and were counted instead: no violation is visible at \
+                 k={k}, {none}"
+            )),
+        }
+    }
+}
+
 /// What was counted of the histories of phase 2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuasiCounts {
@@ -177,6 +209,9 @@ pub struct ObjectReport {
     /// What was allowed and counted, when quasi linearizability was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quasi: Option<QuasiRecord>,
+    /// What it was held against, when that is a built-in object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub built_in: Option<BuiltInRecord>,
     /// Runs of both phases.
     pub runs: u64,
     /// Steps of both phases.
@@ -198,6 +233,11 @@ pub struct ObjectReport {
 }
 
 impl ObjectReport {
+    /// What operation counting leaves open, if it was all that looked at some histories.
+    pub fn doubt(&self) -> Option<String> {
+        self.built_in.as_ref().and_then(|built_in| built_in.doubt(self.histories))
+    }
+
     /// The same as the report of a test: what runs and findings are to whoever does not ask for matrices.
     pub fn to_test(&self) -> TestReport {
         TestReport {
@@ -214,5 +254,25 @@ impl ObjectReport {
             findings: self.findings.iter().map(|found| found.finding.clone()).collect(),
             ..TestReport::new(&self.object)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_counting_leaves_open_is_said() {
+        let record = |approximate, counted| BuiltInRecord { specification: "queue".into(), approximate, k: 2, counted };
+        assert_eq!(record(false, 0).doubt(9), None);
+        let asked = record(true, 9).doubt(9).unwrap();
+        assert_eq!(asked, "no violation is visible at k=2, and counting cannot show that there is none");
+        let one = record(false, 1).doubt(9).unwrap();
+        assert!(one.starts_with("1 of 9 histories was too large for the search and was counted instead: no "), "{one}");
+        let two = record(false, 2).doubt(9).unwrap();
+        assert!(
+            two.starts_with("2 of 9 histories were too large for the search and were counted instead: no "),
+            "{two}"
+        );
     }
 }

@@ -22,6 +22,8 @@ struct Shared {
     parts_passed: AtomicU64,
     states: AtomicU64,
     longest: AtomicU64,
+    /// 0 where there is no such limit.
+    states_max: u64,
 }
 
 /// How far a check has come.
@@ -41,6 +43,11 @@ impl Budget {
     /// A budget that nobody has spent yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A budget that is spent when searches have visited so many configurations, about: every one of them is kept.
+    pub fn of_states(states_max: u64) -> Self {
+        Budget { shared: Arc::new(Shared { states_max: states_max.max(1), ..Shared::default() }) }
     }
 
     /// Ends every check that uses this budget. The first limit spent is the one reported.
@@ -94,7 +101,10 @@ impl Budget {
 
     /// The search has visited so many more configurations and placed that many operations at once.
     pub(crate) fn note_search(&self, states: u64, longest: usize) {
-        self.shared.states.fetch_add(states, Ordering::Relaxed);
+        let before = self.shared.states.fetch_add(states, Ordering::Relaxed);
+        if self.shared.states_max > 0 && before + states >= self.shared.states_max {
+            self.spend(Limit::Memory);
+        }
         self.shared.longest.store(longest as u64, Ordering::Relaxed);
     }
 }
@@ -110,6 +120,15 @@ mod tests {
         budget.clone().spend(Limit::Memory);
         budget.spend(Limit::Time);
         assert_eq!(budget.reached(), Some(Limit::Memory));
+    }
+
+    #[test]
+    fn states_are_limited() {
+        let budget = Budget::of_states(500);
+        budget.note_search(256, 1);
+        assert_eq!(budget.check(), Ok(()));
+        budget.note_search(256, 2);
+        assert_eq!(budget.check(), Err(Limit::Memory));
     }
 
     #[test]

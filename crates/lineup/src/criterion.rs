@@ -36,6 +36,8 @@ pub struct Tally {
     pub linearizations: u64,
     /// What the searches visited.
     pub states: u64,
+    /// Histories that only operation counting looked at, and in which it showed nothing.
+    pub counted: u64,
 }
 
 impl std::ops::AddAssign for Tally {
@@ -44,6 +46,7 @@ impl std::ops::AddAssign for Tally {
         self.buggy += other.buggy;
         self.linearizations = self.linearizations.saturating_add(other.linearizations);
         self.states += other.states;
+        self.counted += other.counted;
     }
 }
 

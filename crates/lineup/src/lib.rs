@@ -8,6 +8,7 @@
 //! Invariant: this crate is pure. Who runs the code, and how, is the runtime's business; what the runs did comes in as
 //! [`Recorded`] histories of small numbers.
 
+mod built_in;
 mod calls;
 mod closest;
 mod criterion;
@@ -21,8 +22,10 @@ mod recorded;
 mod regression;
 mod results;
 mod shrink;
+mod values;
 mod witness;
 
+pub use built_in::{BuiltIn, BuiltInError, K, Specified};
 pub use calls::{CallId, Calls, CallsError, Declared, PANICKED};
 pub use closest::{Parting, closest};
 pub use criterion::{Case, Criterion, Judgement, Linearizable, Tally};

@@ -178,6 +178,22 @@ impl Matrix {
         self.initial.len() + self.last.len() + self.columns.iter().map(Vec::len).sum::<usize>()
     }
 
+    /// How many orders of the calls of all threads phase 1 goes through, if none of them waits.
+    pub fn orders(&self) -> u64 {
+        let (mut orders, mut placed) = (1u128, 0u128);
+        for column in &self.columns {
+            for place in 1..=column.len() as u128 {
+                placed += 1;
+                // A product of binomial coefficients: each division leaves nothing over.
+                orders = orders.saturating_mul(placed) / place;
+                if orders > u128::from(u64::MAX) {
+                    return u64::MAX;
+                }
+            }
+        }
+        orders as u64
+    }
+
     /// Whether there are no calls.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -253,6 +269,15 @@ mod tests {
         check("pop(); pop()", "found 2 parts");
         check(&vec!["pop()"; 17].join("|"), "at most 16 threads");
         check(&vec!["pop()"; 201].join(","), "at most 200 calls");
+    }
+
+    #[test]
+    fn orders_are_counted() {
+        let matrix = |columns: &[usize]| Matrix::new(columns.iter().map(|&length| vec![CallId(0); length]).collect());
+        for (columns, orders) in [(&[2, 2][..], 6), (&[3, 3, 3], 1_680), (&[4, 4, 4, 4], 63_063_000), (&[5], 1)] {
+            assert_eq!(matrix(columns).orders(), orders, "{columns:?}");
+        }
+        assert_eq!(matrix(&[100, 100]).orders(), u64::MAX);
     }
 
     #[test]

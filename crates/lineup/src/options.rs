@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use selvedge_history::counting::kernel::K_MAX;
 use selvedge_history::quasi::{Causality, Order, Reading};
 
 use crate::calls::{Calls, CallsError, Declared};
@@ -49,6 +50,8 @@ pub struct Options {
     pub quasi_replaced: bool,
     /// The built-in object that it is held against.
     pub specification: Option<String>,
+    /// The k of operation counting, which is to take the place of search.
+    pub approximate: Option<usize>,
     /// Whether a history may go on after its end.
     pub reading: Reading,
     /// Whether a value may leave before it came.
@@ -216,6 +219,10 @@ impl Options {
             value.parse().ok().filter(|number| (low..=high).contains(number)).ok_or_else(|| wrong(expected))
         };
         match option {
+            "approximate" => {
+                let k = value.strip_prefix("k=").unwrap_or(value).parse().ok().filter(|&k| k <= K_MAX);
+                self.approximate = Some(k.ok_or_else(|| wrong("k=N with N from 0 to 8"))?);
+            }
             "auto" => self.auto = Some(between(1, 6, "a size from 1 to 6")?),
             "threads" => self.threads = Some(between(1, Matrix::THREADS_MAX, "a number from 1 to 16")?),
             "ops" => self.ops = Some(between(1, Matrix::CALLS_MAX, "a number from 1 to 200")?),
@@ -273,6 +280,8 @@ mod tests {
             ("threads x", "found `x`"),
             ("ops 0", "for ops"),
             ("samples 0", "for samples"),
+            ("approximate", "expected k=N with N from 0 to 8 for approximate, found ``"),
+            ("approximate k=9", "found `k=9`"),
             ("time -1", "seconds above 0"),
             ("time inf", "seconds above 0"),
             ("colour blue", "there is no option `colour`"),

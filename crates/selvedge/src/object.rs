@@ -173,10 +173,31 @@ impl<T: 'static> Object<T> {
         self.option(format!("quasi {method}={factor}"))
     }
 
-    /// With [`quasi`](Object::quasi): what the object is held against, a built-in one such as `queue`, `stack`, `priority-queue-min`,
-    /// `set` or `counter`. Otherwise it is its [`reference`](Object::reference), or its own serial behaviour.
+    /// What the object is held against: a built-in one such as `queue`, `stack`, `priority-queue-min`, `set`, `counter`, `mutex`, or
+    /// `register=0` with what it begins with. Otherwise it is its [`reference`](Object::reference), or its own serial behaviour. There is no
+    /// phase 1 then, so matrices may be large; a history that is too large for the search is counted, as with
+    /// [`approximate`](Object::approximate).
     pub fn against(self, object: &str) -> Self {
         self.option(format!("specification {object}"))
+    }
+
+    /// Operation counting in place of search for each history, with the last `k` bounds between operations kept apart: the rules are those of
+    /// the object named by [`against`](Object::against). A violation is one; that none is visible leaves the answer unknown.
+    ///
+    /// ```no_run
+    /// # use std::sync::Mutex;
+    /// # fn test() {
+    /// # let make = || Mutex::new(std::collections::VecDeque::new());
+    /// selvedge::object(make)
+    ///     .call("enq(1)", |queue| queue.lock().unwrap().push_back(1))
+    ///     .call("deq()", |queue| queue.lock().unwrap().pop_front())
+    ///     .against("queue")
+    ///     .approximate(2)
+    ///     .check();
+    /// # }
+    /// ```
+    pub fn approximate(self, k: usize) -> Self {
+        self.option(format!("approximate k={k}"))
     }
 
     /// With [`quasi`](Object::quasi): a test is all there is, and drains the object. Otherwise it suffices that a history could go on to

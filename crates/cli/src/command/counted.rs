@@ -47,7 +47,8 @@ pub struct CountingFlags {
     prefixes: Option<usize>,
 }
 
-fn approximation(text: &str) -> Result<u8, String> {
+/// The k of `--approximate`.
+pub(super) fn approximation(text: &str) -> Result<u8, String> {
     let number = text.strip_prefix("k=").unwrap_or(text);
     number.parse().ok().filter(|k| *k <= 8).ok_or_else(|| "expected k=N with N from 0 to 8".to_owned())
 }

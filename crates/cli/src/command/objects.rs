@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use selvedge_driver::ObjectSettings;
 
+use super::counted::approximation;
 use super::quasi::ReadingFlags;
 
 /// The flags as typed.
@@ -23,10 +24,14 @@ pub struct ObjectFlags {
     #[arg(long, value_name = "CLASSES", allow_hyphen_values = true)]
     quasi: Option<String>,
 
-    /// With --quasi: hold the object against a built-in one (queue, stack, priority-queue-min, set, counter, ...) instead of its
+    /// Hold the object against a built-in one (queue, stack, priority-queue-min, set, counter, mutex, register=0, ...) instead of its
     /// reference or its own serial behaviour
     #[arg(long, value_name = "OBJECT")]
     specification: Option<String>,
+
+    /// With --specification: count operations instead of searching, such as k=2; a violation is one, and none leaves it unknown
+    #[arg(long, value_name = "k=N", value_parser = approximation)]
+    approximate: Option<u8>,
 
     #[command(flatten)]
     readings: ReadingFlags,
@@ -77,6 +82,7 @@ impl ObjectFlags {
         options.extend(self.shape.iter().map(|text| format!("shape {text}")));
         options.extend(self.quasi.map(|text| format!("only-quasi {text}")));
         options.extend(self.specification.map(|text| format!("specification {text}")));
+        options.extend(self.approximate.map(|k| format!("approximate k={k}")));
         options.extend(self.readings.reading.map(|flag| named("reading", flag)));
         options.extend(self.readings.causality.map(|flag| named("causality", flag)));
         options.extend(self.readings.order.map(|flag| named("order", flag)));

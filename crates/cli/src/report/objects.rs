@@ -1,6 +1,6 @@
 //! Reports on objects: the matrix with its results, why no serial history explains them, and how much was tested.
 
-use selvedge_driver::{CoverageRecord, MatrixRecord, ObjectFinding, ObjectReport, QuasiRecord};
+use selvedge_driver::{BuiltInRecord, CoverageRecord, MatrixRecord, ObjectFinding, ObjectReport, QuasiRecord};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
@@ -49,6 +49,7 @@ pub fn numbers(report: &ObjectReport) -> String {
             text += &paragraph(&format!("not everything that was planned: {}", clean(limit)), 2);
         }
     }
+    text += &report.built_in.as_ref().map_or(String::new(), |built_in| specified(report, built_in));
     if let Some(quasi) = &report.quasi {
         text += &relaxed(report, quasi);
     }
@@ -66,6 +67,16 @@ pub fn numbers(report: &ObjectReport) -> String {
         report.cpu_seconds
     );
     text + &format!("{}\n", paint(FAINT, paragraph(&line, 2).trim_end()))
+}
+
+/// What a built-in object has to say: what it was held against, and what that leaves open.
+fn specified(report: &ObjectReport, built_in: &BuiltInRecord) -> String {
+    let held = format!("held against the built-in {}", clean(&built_in.specification));
+    let text = match report.doubt().filter(|_| report.findings.is_empty()) {
+        Some(doubt) => format!("{held}: {doubt}"),
+        None => held,
+    };
+    paragraph(&text, 2)
 }
 
 /// What came of quasi linearizability: which of the two holds, and of how many histories.
@@ -136,6 +147,8 @@ pub struct Document {
     serial_histories: u64,
     #[serde(flatten)]
     quasi: Option<Relaxed>,
+    #[serde(flatten)]
+    built_in: Option<Specified>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     records: Vec<MatrixRecord>,
     violations: Vec<Violation>,
@@ -172,6 +185,23 @@ impl Relaxed {
             states: counts.states,
             notes,
         }
+    }
+}
+
+/// What JSON adds when it was held against a built-in object.
+#[derive(Serialize)]
+struct Specified {
+    specification: String,
+    /// The k of counting, when that was all there was or took the place of a search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    k: Option<usize>,
+    histories_counted: u64,
+}
+
+impl Specified {
+    fn new(record: &BuiltInRecord) -> Self {
+        let BuiltInRecord { specification, approximate, k, counted } = record.clone();
+        Specified { specification, k: (approximate || counted > 0).then_some(k), histories_counted: counted }
     }
 }
 
@@ -212,6 +242,7 @@ impl Document {
             random_optional: report.random_optional,
             serial_histories: report.serial_histories,
             quasi: report.quasi.as_ref().map(Relaxed::new),
+            built_in: report.built_in.as_ref().map(Specified::new),
             records: report.records.clone(),
             violations: report.findings.iter().map(violation).collect(),
         }

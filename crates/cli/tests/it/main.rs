@@ -18,6 +18,7 @@ mod quasi;
 mod relaxed;
 mod reports;
 mod sentences;
+mod specified;
 mod testing;
 mod usage;
 

@@ -75,7 +75,6 @@ fn wrong_input_is_an_error() {
         (&["--quasi", "deq=2", "--specification", "kettle"], "there is no built-in object `kettle`"),
         (&["--quasi", "pop=2", "--specification", "stack"], "`enq(1)` is no call of a stack"),
         (&["--reading", "closed"], "go with --quasi"),
-        (&["--specification", "queue"], "go with --quasi"),
         (&["--quasi", "deq=2", "--reading", "open"], "invalid value 'open'"),
         (&["--quasi", "deq=2", "--shape", "3*"], "expected a shape"),
         (&["--quasi", "deq=2", "--shape", "8*8"], "puts 8 different values in"),

@@ -23,6 +23,9 @@ use crate::{Budget, Log, OpId, Value};
 /// How many values a register may hold to be decided by its kernel.
 const REGISTER_VALUES_MAX: usize = 4;
 
+/// How many permits a semaphore may come to have to be followed by a finite automaton, which is decided faster.
+const SEMAPHORE_PERMITS_MAX: u64 = 16;
+
 /// A violation that counting shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountingViolation {
@@ -79,6 +82,12 @@ impl fmt::Display for Unapproximated {
 
 impl std::error::Error for Unapproximated {}
 
+/// Whether there are formulas for such an object. A semaphore's kernel is written for up to 12 permits.
+pub fn has_formula(kind: Kind) -> bool {
+    let kernel = matches!(kind, Kind::Mutex | Kind::RwLock | Kind::Semaphore | Kind::Set);
+    kernel || !logic::families(kind).is_empty()
+}
+
 /// Looks for violations in A_k of each object's history.
 pub fn approximate(
     log: &Log,
@@ -88,30 +97,64 @@ pub fn approximate(
     prefixes: Prefixes,
     budget: &Budget,
 ) -> Result<Approximation, Unapproximated> {
-    if k > kernel::K_MAX {
-        return Err(Unapproximated::K);
-    }
-    let initial = initial.or(log.initial.as_ref()).cloned().unwrap_or_default();
-    let stated = (!initial.is_nil()).then_some(&initial);
-    let unfit = |misuse| Unfit { op: None, at_return: false, method: String::new(), misuse };
-    let checked =
-        kind.with_object(stated, Fits { log, kind }).map_err(|misuse: Misuse| Unapproximated::Unfit(unfit(misuse)))?;
-    checked.map_err(Unapproximated::Unfit)?;
-    let mut looker = Looker { log, kind, initial, k, prefixes, budget, kernels: HashMap::new(), looked_at: 0 };
-    let mut answer = Approximation { violation: None, halt: None, parts: 0, looked_at: 0, length: 0 };
-    for part in parts(log, |call| kind.part_key(call)) {
-        answer.parts += 1;
-        answer.length = answer.length.max(IntervalOrder::of(part.history()).length());
-        match looker.part(&part)? {
-            Ok(violation) => answer.violation = violation,
-            Err(halt) => answer.halt = answer.halt.or(Some(halt)),
+    Approximator::new(kind, k)?.look(log, initial, prefixes, budget)
+}
+
+/// Looks at one log after the other. What was decided before is not decided again, so many small histories are looked at quickly.
+#[derive(Clone, Debug)]
+pub struct Approximator {
+    kind: Kind,
+    k: usize,
+    families: Vec<(logic::Family, logic::Formula)>,
+    /// Formulas by the text of their kernels: objects mostly share one.
+    kernels: HashMap<String, kernel::Formula>,
+}
+
+impl Approximator {
+    /// One for logs of objects of that kind.
+    pub fn new(kind: Kind, k: usize) -> Result<Self, Unapproximated> {
+        if k > kernel::K_MAX {
+            return Err(Unapproximated::K);
         }
-        if answer.violation.is_some() {
-            break;
-        }
+        let parse = |family: &logic::Family| {
+            (*family, logic::Formula::parse(family.text).expect("the built-in formulas are right"))
+        };
+        let families = logic::families(kind).iter().map(parse).collect();
+        Ok(Approximator { kind, k, families, kernels: HashMap::new() })
     }
-    answer.looked_at = looker.looked_at;
-    Ok(answer)
+
+    /// Looks for violations in A_k of each object's history.
+    pub fn look(
+        &mut self,
+        log: &Log,
+        initial: Option<&Value>,
+        prefixes: Prefixes,
+        budget: &Budget,
+    ) -> Result<Approximation, Unapproximated> {
+        let kind = self.kind;
+        let initial = initial.or(log.initial.as_ref()).cloned().unwrap_or_default();
+        let stated = (!initial.is_nil()).then_some(&initial);
+        let unfit = |misuse| Unfit { op: None, at_return: false, method: String::new(), misuse };
+        let checked = kind
+            .with_object(stated, Fits { log, kind })
+            .map_err(|misuse: Misuse| Unapproximated::Unfit(unfit(misuse)))?;
+        checked.map_err(Unapproximated::Unfit)?;
+        let mut looker = Looker { log, formulas: self, initial, prefixes, budget, looked_at: 0 };
+        let mut answer = Approximation { violation: None, halt: None, parts: 0, looked_at: 0, length: 0 };
+        for part in parts(log, |call| kind.part_key(call)) {
+            answer.parts += 1;
+            answer.length = answer.length.max(IntervalOrder::of(part.history()).length());
+            match looker.part(&part)? {
+                Ok(violation) => answer.violation = violation,
+                Err(halt) => answer.halt = answer.halt.or(Some(halt)),
+            }
+            if answer.violation.is_some() {
+                break;
+            }
+        }
+        answer.looked_at = looker.looked_at;
+        Ok(answer)
+    }
 }
 
 /// Whether every operation fits the object.
@@ -130,13 +173,10 @@ impl ObjectVisitor for Fits<'_> {
 
 struct Looker<'a> {
     log: &'a Log,
-    kind: Kind,
+    formulas: &'a mut Approximator,
     initial: Value,
-    k: usize,
     prefixes: Prefixes,
     budget: &'a Budget,
-    /// Formulas by the text of their kernels: parts mostly share one.
-    kernels: HashMap<String, kernel::Formula>,
     looked_at: u64,
 }
 
@@ -145,7 +185,7 @@ type Seen = Result<Option<CountingViolation>, Halt>;
 impl Looker<'_> {
     fn part(&mut self, part: &Operations<'_>) -> Result<Seen, Unapproximated> {
         let mut labels: Vec<Label> = part.ops().map(|op| self.label(op)).collect();
-        let text = match self.kind {
+        let text = match self.formulas.kind {
             Kind::Mutex => Some(builtin::MUTEX.to_owned()),
             Kind::RwLock => Some(builtin::RWLOCK.to_owned()),
             Kind::Set => {
@@ -153,24 +193,23 @@ impl Looker<'_> {
                 Some(builtin::SET.to_owned())
             }
             Kind::Semaphore => match self.initial.as_int().unwrap_or(1) {
-                permits @ 0..=12 => Some(builtin::semaphore(permits.unsigned_abs())),
+                permits @ 0..=12 => Some(semaphore(permits.unsigned_abs(), &labels)),
                 _ => None,
             },
             Kind::Register => self.number_values(&mut labels),
             _ => None,
         };
-        let families = logic::families(self.kind);
         match text {
             Some(text) => Ok(self.by_kernel(part, &labels, text)),
-            None if families.is_empty() => Err(Unapproximated::NoFormula(self.kind)),
-            None => Ok(self.by_families(part, labels, families)),
+            None if self.formulas.families.is_empty() => Err(Unapproximated::NoFormula(self.formulas.kind)),
+            None => Ok(self.by_families(part, &labels)),
         }
     }
 
     /// What the operation did, with the name that the object has for its method.
     fn label(&self, op: OpId) -> Label {
-        let operation = self.log.history.operation(op);
-        let method = find(self.kind.methods(), self.log.name(operation.input.method)).expect("it fits the object");
+        let (operation, kind) = (self.log.history.operation(op), self.formulas.kind);
+        let method = find(kind.methods(), self.log.name(operation.input.method)).expect("it fits the object");
         let silent = matches!(
             method,
             "enq"
@@ -183,9 +222,9 @@ impl Looker<'_> {
                 | "read_release"
                 | "write_acquire"
                 | "write_release"
-        ) || (method == "add" && self.kind == Kind::Bag);
+        ) || (method == "add" && kind == Kind::Bag);
         let result = operation.output().map(|output| if silent { Value::Nil } else { output.clone() });
-        Label { method: method.to_owned(), argument: self.kind.argument(&operation.input), result }
+        Label { method: method.to_owned(), argument: kind.argument(&operation.input), result }
     }
 
     /// Replaces the values of a register by numbers, the initial one by 0, and answers its kernel; `None` when there are many.
@@ -209,8 +248,8 @@ impl Looker<'_> {
     }
 
     fn by_kernel(&mut self, part: &Operations<'_>, labels: &[Label], text: String) -> Seen {
-        let k = self.k;
-        let formula = self.kernels.entry(text).or_insert_with_key(|text| {
+        let k = self.formulas.k;
+        let formula = self.formulas.kernels.entry(text).or_insert_with_key(|text| {
             let grammar = Grammar::parse(text).expect("the built-in kernels are right");
             kernel::Formula::new(grammar, k).expect("the built-in kernels are small")
         });
@@ -229,18 +268,15 @@ impl Looker<'_> {
         }))
     }
 
-    fn by_families(&mut self, part: &Operations<'_>, labels: Vec<Label>, families: &[logic::Family]) -> Seen {
-        let numbered = Numbered::new(self.kind, &self.initial, &labels);
-        let formulas: Vec<(&logic::Family, logic::Formula)> = families
-            .iter()
-            .map(|family| (family, logic::Formula::parse(family.text).expect("the built-in formulas are right")))
-            .collect();
+    fn by_families(&mut self, part: &Operations<'_>, labels: &[Label]) -> Seen {
+        let Approximator { kind, k, families, .. } = &*self.formulas;
+        let numbered = Numbered::new(*kind, &self.initial, labels);
         for events in self.prefixes.of(part.history()) {
             let prefix = part.history().prefix(events);
             self.looked_at += 1;
-            let order = IntervalOrder::of(&prefix).approximate(self.k);
-            let structure = numbered.structure(&order, self.k);
-            for (family, formula) in &formulas {
+            let order = IntervalOrder::of(&prefix).approximate(*k);
+            let structure = numbered.structure(&order, *k);
+            for (family, formula) in families {
                 let Some(witness) = structure.find(formula, self.budget).map_err(Halt::Limit)? else { continue };
                 let shown: Vec<&Label> = witness.iter().map(|(_, label)| structure.label(*label)).collect();
                 let operations = numbered.operations(&order, &shown).map(|own| part.op(own)).collect();
@@ -256,6 +292,14 @@ impl Looker<'_> {
         }
         Ok(None)
     }
+}
+
+/// The kernel of a semaphore with that many permits at first. So many operations that give back make only so many permits.
+fn semaphore(permits: u64, labels: &[Label]) -> String {
+    let given_back = labels.iter().filter(|label| label.method == "release").count() as u64;
+    // One more at least: the kernel must have every label, also where nothing is given back.
+    let most = permits + given_back.max(1);
+    if most <= SEMAPHORE_PERMITS_MAX { builtin::semaphore_between(permits, most) } else { builtin::semaphore(permits) }
 }
 
 /// The labels of one object's operations, numbered, with what formulas may ask about them.

@@ -26,7 +26,7 @@ mod solver;
 mod text;
 mod triangle;
 
-pub use approximate::{Approximation, CountingViolation, Unapproximated, approximate};
+pub use approximate::{Approximation, Approximator, CountingViolation, Unapproximated, approximate, has_formula};
 pub use label::Label;
 pub use order::IntervalOrder;
 pub use parts::Prefixes;

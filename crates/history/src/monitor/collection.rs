@@ -9,8 +9,9 @@
 //! | priority | at every moment of a removal some higher value was certainly inside | the same |
 //! | empty | at every moment of an empty answer some value was certainly inside | the same |
 //!
-//! Invariant: an alarm is a violation of linearizability, whatever happens later. For queues the rules are exact: no alarm in a finished run
-//! means linearizable, unless nobody knows what some removal took ([`Collection::untold`]). A value that is inserted while it is inside already is only counted from then until all its copies are gone
+//! Invariant: an alarm is a violation of linearizability, whatever happens later. For queues, priority queues and bags the rules are exact: no alarm in a
+//! finished run means linearizable, unless something went unchecked or nobody knows what some removal took ([`Collection::untold`]). For stacks they are not: values may hold
+//! each other up in threes and more, none of them from below another. A value that is inserted while it is inside already is only counted from then until all its copies are gone
 //! ([`Collection::repeated`]). Memory: one entry for each value inside and each open operation; what waits for open removals is bounded by
 //! [`WAITING_MAX`], beyond which answers go unchecked and are counted. O(1) or O(log n) an event.
 
@@ -32,6 +33,9 @@ const REPORTED_MAX: usize = 1 << 10;
 
 /// How many values are looked at above the one that came out.
 const ABOVE_MAX: usize = 64;
+
+/// How many values of higher priority are looked at for the one that came in first. Beyond that an answer goes unchecked.
+const RANKED_MAX: usize = 1 << 12;
 
 /// Which value comes out first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -360,7 +364,7 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
             Order::SmallestFirst => (Unbounded, Excluded(value)),
             _ => (Excluded(value), Unbounded),
         };
-        self.ranked.range::<V, _>(bounds).take(ABOVE_MAX).map(|(_, &place)| &self.stays[place as usize])
+        self.ranked.range::<V, _>(bounds).take(RANKED_MAX).map(|(_, &place)| &self.stays[place as usize])
     }
 
     fn comes_before(&self, value: &V, than: Option<&V>) -> bool {

@@ -17,11 +17,11 @@ use selvedge_history::{Budget, End, Event, History, OpId, ThreadId, Value, Verdi
 use super::explain::{TooFar, Why};
 use super::model::Model;
 use super::rules::Relaxed;
-use super::values;
 use crate::calls::CallId;
 use crate::criterion::Case;
 use crate::recorded::{Ending, Recorded};
 use crate::results::ResultId;
+use crate::values;
 
 /// What came of one question.
 pub enum Decision {
@@ -82,20 +82,11 @@ impl Task<'_> {
     fn by_object<O: Object + Sequential>(&self, object: &O, exact: bool) -> Decided {
         let calls = self.case.calls;
         let input = |call: CallId| {
-            let (method, argument) = values::call(calls.name(call));
-            object.input(method, &argument).map_err(|misuse| format!("`{}`: {misuse}", calls.name(call)))
+            let name = calls.name(call);
+            values::input(object, name, &values::call(name).1)
         };
         let output = |call: CallId, result: ResultId| {
-            let (read, text) = (input(call)?, self.case.results.text(result));
-            let value = values::result(text);
-            // C has no truth values of its own.
-            let truth = value.as_int().filter(|int| matches!(int, 0 | 1)).map(|int| Value::Bool(int == 1));
-            let fits = [Some(value), truth].into_iter().flatten().find(|value| object.admits(&read, value).is_ok());
-            fits.ok_or_else(|| {
-                let misuse = object.admits(&read, &values::result(text)).err();
-                let why = misuse.map_or(String::new(), |misuse| format!(": {misuse}"));
-                format!("`{}` returned `{text}`{why}", calls.name(call))
-            })
+            values::output(object, calls.name(call), &input(call)?, self.case.results.text(result))
         };
         let probes = calls.ids().filter_map(|call| Some((input(call).ok()?, self.relaxed.class(call))));
         let probes = probes.filter(|(input, _)| object.brings(input, None).is_none()).collect();

@@ -2,6 +2,8 @@
 //!
 //! Invariant: what is said of factors follows from a search that found orders with that factor; nothing is guessed.
 
+use selvedge_history::object::Kind;
+
 use crate::explain::{Explained, Subject};
 use crate::recorded::Recorded;
 
@@ -44,6 +46,24 @@ pub enum Why {
     NeedNotBlock {
         /// The operation.
         operation: (usize, usize),
+    },
+    /// These operations are not those of a built-in object.
+    Violates {
+        /// The object.
+        kind: Kind,
+        /// Those that show it.
+        operations: Vec<(usize, usize)>,
+    },
+    /// Operation counting shows that they are not.
+    Counted {
+        /// The object.
+        kind: Kind,
+        /// How many of the last bounds between operations were kept apart.
+        k: usize,
+        /// What the formula says.
+        what: String,
+        /// The operations that show it.
+        operations: Vec<(usize, usize)>,
     },
 }
 
@@ -93,7 +113,19 @@ impl Subject<'_> {
                 "{} need not wait: whatever the order of what returned, it could go on after it.",
                 self.operation(history, *operation)
             ),
+            Why::Violates { kind, operations } => {
+                format!("a {kind} does not do this: {}.", self.operations(history, operations))
+            }
+            Why::Counted { kind, k, what, operations } => format!(
+                "counted as a {kind} (k={k}): {what}. The operations that show it: {}.",
+                self.operations(history, operations)
+            ),
         }
+    }
+
+    /// Operations, one after the other.
+    fn operations(&self, history: &Recorded, operations: &[(usize, usize)]) -> String {
+        operations.iter().map(|&at| self.operation(history, at)).collect::<Vec<_>>().join("; ")
     }
 
     fn operation(&self, history: &Recorded, (column, place): (usize, usize)) -> String {

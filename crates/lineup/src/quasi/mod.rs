@@ -11,8 +11,8 @@ mod model;
 mod roles;
 mod rules;
 mod shape;
-mod values;
 
+pub(crate) use decide::{Happened, events};
 pub use explain::{Refusal, TooFar, Why};
 pub use roles::{NotWellFormed, Roles};
 pub use rules::{Relaxed, RelaxedError};

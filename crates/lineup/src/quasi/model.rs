@@ -12,9 +12,9 @@ use std::collections::HashMap;
 use selvedge_history::quasi::Sequential;
 use selvedge_history::{Spec, Value};
 
-use super::values;
 use crate::calls::{CallId, Calls};
 use crate::results::{ResultId, Results};
+use crate::values;
 
 /// What a call does after others: its result and where it leads, or nothing when it blocks.
 type Answer = Option<(ResultId, u32)>;

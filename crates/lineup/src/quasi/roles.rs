@@ -6,9 +6,9 @@
 
 use std::fmt;
 
-use super::values;
 use crate::calls::{CallId, Calls};
 use crate::matrix::Matrix;
+use crate::values;
 
 /// What a call does to a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use std::fmt;
 use selvedge_history::object::Kind;
 use selvedge_history::quasi::{Causality, Order, Reading, Relaxation, RelaxationError, Rules, SUPPORTED};
 
-use super::values;
 use crate::calls::{CallId, Calls};
+use crate::values;
 
 /// What is allowed of the operations of an object.
 #[derive(Clone, Debug)]

@@ -9,9 +9,9 @@
 use std::fmt;
 
 use super::roles::Roles;
-use super::values;
 use crate::calls::{CallId, Calls};
 use crate::matrix::{Matrix, MatrixError};
+use crate::values;
 
 /// Why a shape is none, or not one for this object.
 #[non_exhaustive]

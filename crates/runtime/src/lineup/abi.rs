@@ -145,7 +145,11 @@ fn answer(report: &Report) -> (c_int, String) {
         text += &format!("\n  As a test: .matrix({:?})\n", finding.matrix);
         return (1, text);
     }
-    if object.complete { (0, String::new()) } else { (3, object.limit.clone().unwrap_or_default()) }
+    if object.complete {
+        return (0, String::new());
+    }
+    let open = [object.limit.clone(), object.doubt()];
+    (3, open.into_iter().flatten().collect::<Vec<_>>().join("; "))
 }
 
 /// Gives the result of the operation under way as text.

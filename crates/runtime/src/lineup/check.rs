@@ -9,7 +9,8 @@ use selvedge_driver::{
     CoverageRecord, Finding, FindingKind, MatrixRecord, ObjectFinding, ObjectKind, ObjectReport, Settings, StepRecord,
 };
 use selvedge_lineup::{
-    CallId, Criterion, Explained, Language, Linearizable, Matrix, Plan, Quasi, Results, Stage, Subject, timeline,
+    BuiltIn, CallId, Criterion, Explained, Language, Linearizable, Matrix, Plan, Quasi, Results, Specified, Stage,
+    Subject, timeline,
 };
 
 use super::body;
@@ -19,6 +20,7 @@ use super::files::Files;
 use super::matrix::{Bench, Found, Outcome};
 use super::object::{Life, Object};
 use super::relaxed::{self, Relaxing};
+use super::specified;
 use crate::control::with;
 use crate::memory::reset::Snapshot;
 use crate::{run, sys};
@@ -46,6 +48,7 @@ pub fn blank(name: &str) -> ObjectReport {
         histories: 0,
         stuck: 0,
         quasi: None,
+        built_in: None,
         runs: 0,
         points: 0,
         cpu_seconds: 0.0,
@@ -59,10 +62,11 @@ pub fn blank(name: &str) -> ObjectReport {
 }
 
 /// What histories are held against.
-fn criterion(object: &Object, relaxing: Option<&Relaxing>) -> Box<dyn Criterion> {
-    match relaxing {
-        Some(relaxing) => Box::new(Quasi::new(relaxing.relaxed.clone(), &object.calls)),
-        None => Box::new(Linearizable),
+fn criterion(object: &Object, relaxing: Option<&Relaxing>, built_in: Option<&BuiltIn>) -> Box<dyn Criterion> {
+    match (relaxing, built_in) {
+        (Some(relaxing), _) => Box::new(Quasi::new(relaxing.relaxed.clone(), &object.calls)),
+        (None, Some(built_in)) => Box::new(Specified::new(built_in.clone())),
+        (None, None) => Box::new(Linearizable),
     }
 }
 
@@ -78,11 +82,12 @@ pub fn check(object: Object, settings: &Settings) -> ObjectReport {
     let times = Times::new(settings.time_max, ENUMERATION, asked.1);
     let globals = Snapshot::of_globals();
     with(|control| control.lineup.results = Results::new(object.void));
-    let relaxing = match relaxed::relaxing(&object) {
-        Ok(relaxing) => relaxing,
+    let asked_for = relaxed::relaxing(&object).and_then(|relaxing| Ok((relaxing, specified::built_in(&object)?)));
+    let (relaxing, built_in) = match asked_for {
+        Ok(both) => both,
         Err(error) => return ObjectReport { error: Some(error), ..blank(&object.name) },
     };
-    let mut criterion = criterion(&object, relaxing.as_ref());
+    let mut criterion = criterion(&object, relaxing.as_ref(), built_in.as_ref());
     let object = Rc::new(object);
     let (settings, globals) = (&settings, &globals);
     let bench = Bench {
@@ -99,6 +104,7 @@ pub fn check(object: Object, settings: &Settings) -> ObjectReport {
     let mut report = blank(&object.name);
     report.criterion = bench.criterion.name().to_owned();
     report.quasi = relaxing.as_ref().map(|relaxing| relaxing.record(&object));
+    report.built_in = built_in.as_ref().map(specified::record);
     let examiner = Examiner { bench, object: object.clone(), settings, files: Files::default(), relaxing };
     let mut session = Session { examiner, object, report, settings, called: HashSet::new() };
     // What goes to a file is gathered here.
@@ -137,7 +143,8 @@ impl Session<'_> {
         let covered = self.matrices(&mut crew, times);
         self.look_for_calls_left_out();
         let report = &mut self.report;
-        report.complete = report.limit.is_none() && report.findings.is_empty() && report.error.is_none();
+        report.complete =
+            report.limit.is_none() && report.doubt().is_none() && report.findings.is_empty() && report.error.is_none();
         report.coverage = covered.unwrap_or(CoverageRecord::Partial);
         report.cpu_seconds = (sys::cpu() - cpu).max(0.0) + crew.cpu_seconds;
         if let Err(why) = self.examiner.files.write(&self.object) {
@@ -219,6 +226,9 @@ impl Session<'_> {
         if let Some(quasi) = &mut report.quasi {
             relaxed::add(&mut quasi.counts, numbers.tally);
         }
+        if let Some(built_in) = &mut report.built_in {
+            built_in.counted += numbers.tally.counted;
+        }
         report.runs += numbers.serial_runs + numbers.runs;
         report.points += numbers.points;
         let (verdict, kind, smallest, coverage) = match &examined.answer.verdict {
@@ -233,6 +243,8 @@ impl Session<'_> {
         report.matrices += tested;
         report.random_tested += if examined.stage == Stage::Random { tested } else { 0 };
         report.matrices_failed += u64::from(verdict == "fail");
+        // What was only counted was tested, and nobody knows whether it is right.
+        let verdict = if verdict == "pass" && numbers.tally.counted > 0 { "unknown" } else { verdict };
         report.matrices_exhaustive += u64::from(coverage == CoverageRecord::Exhaustive);
         if self.object.options.keep_going {
             report.records.push(MatrixRecord {
@@ -272,19 +284,20 @@ impl Session<'_> {
 
     /// What a replay asks for: this matrix as it is, and everything else that was said of the object.
     fn options_of(&self, matrix: &str, in_file: bool) -> Vec<String> {
-        const KEPT: [&str; 10] = [
+        const KEPT: [&str; 11] = [
             "nondeterministic ",
             "ignore ",
             "exclusive ",
             "races ",
             "only-quasi ",
             "specification ",
+            "approximate ",
             "reading ",
             "causality ",
             "order ",
             "observations ",
         ];
-        let kept = if in_file { &KEPT[..] } else { &KEPT[..9] };
+        let kept = if in_file { &KEPT[..] } else { &KEPT[..10] };
         let said = self.settings.object.options.iter();
         let kept = said.filter(|option| kept.iter().any(|kept| option.starts_with(kept))).cloned();
         kept.chain(["initial".to_owned(), "final".to_owned(), format!("matrix {matrix}")]).collect()

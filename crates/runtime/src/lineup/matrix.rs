@@ -65,6 +65,9 @@ const SHIFT: u64 = 86_400_123_456_789;
 /// How many serial runs an object with threads of its own may take.
 const TURNS_MAX: u64 = 100_000;
 
+/// So many serial orders are worth a word when there was no time for them.
+const ORDERS_MANY: u64 = 10_000;
+
 /// What it cost, over all matrices or for one.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Numbers {
@@ -151,7 +154,7 @@ impl Bench<'_> {
         let object = self.object.reference.clone().unwrap_or_else(|| self.object.clone());
         let seen = self.serial(&object, matrix, numbers);
         numbers.serial_seconds += sys::cpu() - began;
-        let seen = seen?;
+        let seen = seen.map_err(|outcome| too_large(matrix, outcome))?;
         numbers.serial_full += seen.full();
         numbers.serial_stuck += seen.stuck();
         Ok(Rc::new(seen))
@@ -339,6 +342,21 @@ impl Bench<'_> {
         let outcome = Phase2::new(test, self, observation, numbers).run(strategies);
         numbers.tally += self.criterion.take_tally();
         outcome
+    }
+}
+
+/// Says what helps when there was no time for all serial orders of a matrix.
+fn too_large(matrix: &Matrix, outcome: Outcome) -> Outcome {
+    let many = match matrix.orders() {
+        u64::MAX => "more than 10^19".to_owned(),
+        orders => orders.to_string(),
+    };
+    match outcome {
+        Outcome::Unknown(why) if !exchange::stopped() && matrix.orders() >= ORDERS_MANY => Outcome::Unknown(format!(
+            "{why}, for a matrix with {many} serial orders of its calls: with --specification queue, or whatever the object is, there is \
+             no phase 1"
+        )),
+        outcome => outcome,
     }
 }
 

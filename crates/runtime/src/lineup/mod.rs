@@ -13,6 +13,7 @@
 //! | `examine` | both phases of a matrix, and the smallest that fails like it |
 //! | `crew` | which process looks at which matrix |
 //! | `relaxed` | what quasi linearizability was asked for |
+//! | `specified` | which built-in object it is held against |
 //! | `check` | matrix after matrix, and the report |
 //!
 //! Invariant: results leave a run as small numbers, because everything that the code under test allocated is gone after it.
@@ -28,6 +29,7 @@ mod object;
 mod phase2;
 mod recorder;
 mod relaxed;
+mod specified;
 
 pub use abi::{check_registered, registered};
 pub use recorder::Lineup;

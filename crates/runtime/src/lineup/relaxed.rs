@@ -22,9 +22,9 @@ pub fn relaxing(object: &Object) -> Result<Option<Relaxing>, String> {
     let options = &object.options;
     let usual = (options.reading, options.causality, options.order) == Default::default();
     if options.quasi.is_empty() {
-        return match (&options.specification, usual) {
-            (None, true) => Ok(None),
-            _ => Err("a built-in specification and readings go with --quasi, such as --quasi deq=2".into()),
+        return match usual {
+            true => Ok(None),
+            false => Err("readings go with --quasi, such as --quasi deq=2".into()),
         };
     }
     if options.observations.is_some() && options.specification.is_some() {

@@ -17,4 +17,5 @@ mod retries;
 mod rust;
 mod rust_alone;
 mod source;
+mod specified;
 mod symbols;

@@ -39,8 +39,15 @@ fn left(permits: u64) -> String {
 
 /// A semaphore with that many permits that never has more: giving back beyond them is not possible.
 pub fn bounded_semaphore(permits: u64) -> String {
+    semaphore_between(permits, permits)
+}
+
+/// A semaphore with that many permits at first that never has more than `most`. Where no more is given back than that, it is as good as one
+/// without a bound, and a finite automaton.
+pub fn semaphore_between(permits: u64, most: u64) -> String {
     let mut text = String::new();
-    for left in (0..=permits).rev() {
+    // The first rule is the start.
+    for left in [permits].into_iter().chain((0..=most).rev().filter(|&left| left != permits)) {
         let _ = write!(text, "Left{left} = nothing");
         if left > 0 {
             let after = left - 1;
@@ -48,7 +55,7 @@ pub fn bounded_semaphore(permits: u64) -> String {
         } else {
             text.push_str(" | \"try_acquire -> false\" Left0");
         }
-        if left < permits {
+        if left < most {
             let _ = write!(text, " | \"release\" Left{}", left + 1);
         }
         text.push('\n');

@@ -9,6 +9,9 @@
 //!
 //! Invariant: the size of the formula depends on the grammar and on k, never on how many operations were counted.
 
+use std::collections::HashMap;
+use std::sync::Mutex;
+
 use super::super::label::Label;
 use super::super::solver::{self, BRANCHES_MAX, Constraint, Halt, Objection, Relation};
 use super::super::triangle::Triangle;
@@ -30,6 +33,34 @@ pub struct Formula {
     /// Labels that differ in their results only: what a pending call may return.
     pub(super) calls: Vec<Vec<usize>>,
     k: usize,
+    known: Known,
+}
+
+/// Counters that were decided before: histories of one test, and beginnings of one history, mostly have the same few.
+#[derive(Debug, Default)]
+struct Known(Mutex<HashMap<KernelCounts, Decision>>);
+
+/// How many of them are kept.
+const KNOWN_MAX: usize = 50_000;
+
+impl Clone for Known {
+    fn clone(&self) -> Self {
+        Known::default()
+    }
+}
+
+impl Known {
+    fn get(&self, counts: &KernelCounts) -> Option<Decision> {
+        self.0.lock().ok()?.get(counts).cloned()
+    }
+
+    fn insert(&self, counts: &KernelCounts, decision: &Decision) {
+        if let Ok(mut known) = self.0.lock()
+            && known.len() < KNOWN_MAX
+        {
+            known.insert(counts.clone(), decision.clone());
+        }
+    }
 }
 
 /// Why a kernel has no formula here.
@@ -56,7 +87,7 @@ impl std::fmt::Display for TooLarge {
 impl std::error::Error for TooLarge {}
 
 /// The operations of a history of length at most k, counted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KernelCounts {
     /// By label: how many returned, by interval.
     pub complete: Vec<Triangle>,
@@ -114,7 +145,7 @@ impl Formula {
                 None => calls.push(vec![i]),
             }
         }
-        Ok(Formula { grammar, slotted, calls, k })
+        Ok(Formula { grammar, slotted, calls, k, known: Known::default() })
     }
 
     /// The k it was made for.
@@ -163,6 +194,15 @@ impl Formula {
 
     /// Whether the counters satisfy the formula.
     pub fn decide(&self, counts: &KernelCounts, budget: &Budget) -> Result<Decision, Halt> {
+        if let Some(known) = self.known.get(counts) {
+            return Ok(known);
+        }
+        let decision = self.decide_anew(counts, budget)?;
+        self.known.insert(counts, &decision);
+        Ok(decision)
+    }
+
+    fn decide_anew(&self, counts: &KernelCounts, budget: &Budget) -> Result<Decision, Halt> {
         let system = System::new(self, counts);
         let all: Vec<usize> = (0..system.demands.len()).collect();
         if system.is_satisfiable(&all, BRANCHES_MAX, budget)? {

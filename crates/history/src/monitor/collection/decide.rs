@@ -86,8 +86,12 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
     }
 
     fn decide_answer(&mut self, answer: &Answer<V>, alarms: &mut Vec<Alarm<V>>) {
-        let cover = self.cover(answer);
-        let Some(cover) = cover else { return };
+        let Some(cover) = self.cover(answer) else {
+            // Among more than that, one that came in earlier may have been missed.
+            let many = answer.value.as_ref().is_some_and(|value| self.above(value).count() >= RANKED_MAX);
+            self.unchecked += u64::from(many);
+            return;
+        };
         // Removals of unknown outcome may have taken values that are counted as inside.
         if self.ghosts > 0 && cover.iter().any(|shown| shown.1) && self.lasting(answer) as u64 <= self.ghosts {
             self.unchecked += 1;
