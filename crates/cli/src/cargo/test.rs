@@ -216,6 +216,8 @@ pub fn run(flags: Flags, harness: Vec<OsString>, started: Instant) -> Result<Exi
     };
     let mut entry = session.entry_with(asked.html.is_some());
     match (seen.tests.is_empty(), seen.taken) {
+        // What could not be tested was said.
+        (true, 0) if !seen.lines.is_empty() => entry.full.clear(),
         (true, 0) => entry.full = "selvedge: no test called selvedge::explore or selvedge::object\n".to_owned(),
         (true, taken) => entry.full = taken_by_tests(taken),
         (false, 0) => {}
