@@ -141,22 +141,24 @@ fn what_is_refused_has_no_order() {
 #[test]
 fn counting_takes_the_place_of_a_search_that_is_given_up() {
     let mut results = Results::default();
-    let mut history = |last: &str| {
-        let enq = Operation { result: Some(Results::VOID), before: vec![0; 13] };
-        let mut columns = vec![vec![enq]; 13];
-        let removals = (0..12).map(|at| if at == 11 { last } else { RESULTS[at % 2] }).enumerate();
+    let calls = Calls::new(["write(1)", "write(2)", "read()"].map(String::from).to_vec()).unwrap();
+    // Twelve writes that overlap, then two reads that cannot see different values: it takes all orders of the writes to see that.
+    let mut history = |second: &str| {
+        let write = Operation { result: Some(Results::VOID), before: vec![0; 13] };
         let before = |at: usize| [vec![at as u8], vec![1; 12]].concat();
-        columns[0] =
-            removals.map(|(at, text)| Operation { result: Some(results.intern(text)), before: before(at) }).collect();
-        Recorded { columns, ending: Ending::Full }
+        let reads = ["1", second].into_iter().enumerate();
+        let reads =
+            reads.map(|(at, text)| Operation { result: Some(results.intern(text)), before: before(at) }).collect();
+        Recorded { columns: [vec![reads], vec![vec![write]; 12]].concat(), ending: Ending::Full }
     };
-    let (lost, out_of_nowhere) = (history("empty"), history("3"));
+    let (changed, out_of_nowhere) = (history("2"), history("3"));
     let columns = (0..12).map(|column| vec![CallId(column % 2)]).collect();
-    let matrix = Matrix { last: vec![CallId(3); 12], ..Matrix::new(columns) };
-    let calls = calls();
+    let matrix = Matrix { last: vec![CallId(2); 2], ..Matrix::new(columns) };
     let observation = Observation::new();
-    for (history, states_max, counted) in [(&lost, 256, true), (&out_of_nowhere, 256, true), (&lost, u64::MAX, false)] {
-        let mut criterion = Specified::new(BuiltIn::new("queue", None, &calls).unwrap());
+    for (history, states_max, counted) in
+        [(&changed, 256, true), (&changed, u64::MAX, false), (&out_of_nowhere, 256, true)]
+    {
+        let mut criterion = Specified::new(BuiltIn::new("register=0", None, &calls).unwrap());
         criterion.states_max = states_max;
         let case = Case { matrix: &matrix, calls: &calls, results: &results, observation: &observation, history };
         let refused = matches!(criterion.judge(&case), Judgement::Refused(Unexplained::Full));
