@@ -6,8 +6,10 @@
 //! else that can go wrong is looked for in every run.
 //!
 //! A class is known by a hash of 64 bits: each access is mixed with the last one of its thread and with those to the same word that it
-//! depends on. That a class which was not looked at is taken for one of those that are remembered has a chance of 2^-48. Invariant: nothing is told of a run that is not in a class which was looked at to the end, without a race and without a
-//! doubt; a class that was forgotten is looked at again.
+//! depends on. That a class which was not looked at is taken for one of those that are remembered has a chance of 2^-48.
+//!
+//! Invariant: a class is remembered only if a run of it was looked at to the end, without a race and without a doubt; one that was forgotten is looked
+//! at again.
 
 use crate::access::{Access, Kind, Thread};
 use crate::point::{End, Stop};

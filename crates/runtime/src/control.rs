@@ -125,9 +125,7 @@ pub struct Control {
     pub objects: Objects,
     /// Who knows of whose accesses.
     pub races: Races,
-    /// Whether this run is looked at for data races.
-    pub seeks_races: bool,
-    /// Whether runs are not, though the settings ask for it: most were looked at ([`selvedge_explore::Classes`]).
+    /// Whether runs are not looked at for data races, though the settings ask for it: most were looked at ([`selvedge_explore::Classes`]).
     pub spares_races: bool,
     /// Whether some thread has been seen on the stack of another, in this run or an earlier one.
     pub stacks_shared: bool,
@@ -242,7 +240,7 @@ impl Control {
     #[inline(always)]
     pub fn give_control(&self, fiber: usize) -> Context {
         let fiber = &self.fibers[fiber];
-        let looked_at = self.stacks_shared && self.seeks_races;
+        let looked_at = self.stacks_shared && self.races.on;
         STACK[0].store(fiber.bottom, Ordering::Relaxed);
         STACK[1].store(if looked_at { 0 } else { fiber.top - fiber.bottom }, Ordering::Relaxed);
         CONTROLLED.store(fiber.context.fs, Ordering::Relaxed);

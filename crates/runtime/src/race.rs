@@ -125,8 +125,8 @@ impl Clocks {
 
 /// Who knows what.
 pub struct Races {
-    /// Whether anything is noted: nobody asks in a run that is not looked at.
-    on: bool,
+    /// Whether this run is looked at. Nothing is noted in one that is not.
+    pub on: bool,
     threads: usize,
     /// How many lanes of a clock count.
     lanes: usize,

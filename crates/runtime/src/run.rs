@@ -35,8 +35,7 @@ pub fn renew(globals: &Snapshot) {
         control.failure = None;
         control.left = Left::Complete;
         control.objects.reset();
-        control.seeks_races = control.settings.races && !control.spares_races;
-        control.races.renew(control.seeks_races);
+        control.races.renew(control.settings.races && !control.spares_races);
         control.histories.reset();
         control.lineup.reset();
         control.time = 1_000_000_000 + control.lineup.shift;
@@ -86,34 +85,34 @@ fn run_again(test: &Test, globals: &Snapshot, end: End) -> End {
 
 /// A run that is looked at for data races, if that is asked for. Accesses to stacks are looked at from the first run on in which one thread
 /// was seen on the stack of another; that one is repeated.
-pub fn run_and_look(test: &Test, globals: &Snapshot) -> End {
+fn look(test: &Test, globals: &Snapshot, run: impl FnOnce() -> End) -> End {
     let unshared = with(|control| !control.stacks_shared);
-    let end = run_once(test, globals);
+    let end = run();
     if unshared && with(|control| control.stacks_shared) { run_again(test, globals, end) } else { end }
 }
 
-/// The same, but for runs of a class of which one was looked at; these are counted.
+/// The next run, which is looked at.
+pub fn run_and_look(test: &Test, globals: &Snapshot) -> End {
+    look(test, globals, || run_once(test, globals))
+}
+
+/// The next run, which is looked at unless one of its class was; these are counted.
 pub fn run_of_class(test: &Test, globals: &Snapshot, classes: &mut Classes, spared: &mut u64) -> End {
-    let mut end;
-    if classes.expects() {
+    let end = if classes.expects() {
         with(|control| control.spares_races = true);
-        end = run_once(test, globals);
-        let look = with(|control| {
+        let end = run_once(test, globals);
+        let verdict = with(|control| {
             control.spares_races = false;
             classes.judge(&control.trace, end)
         });
-        *spared += u64::from(look == Look::Enough);
-        if look == Look::Enough || matches!(end, End::Stopped(Stop::Diverged(_))) {
+        *spared += u64::from(verdict == Look::Enough);
+        if verdict == Look::Enough || matches!(end, End::Stopped(Stop::Diverged(_))) {
             return end;
         }
-        let unshared = with(|control| !control.stacks_shared);
-        end = run_again(test, globals, end);
-        if unshared && with(|control| control.stacks_shared) {
-            end = run_again(test, globals, end);
-        }
+        look(test, globals, || run_again(test, globals, end))
     } else {
-        end = run_and_look(test, globals);
-    }
+        run_and_look(test, globals)
+    };
     let doubtful = shadow::was_doubtful();
     with(|control| classes.learn(&control.trace, end, control.failure.is_none() && !doubtful));
     end

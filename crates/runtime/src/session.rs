@@ -339,7 +339,6 @@ pub fn prepare(settings: &Settings) -> Result<(), String> {
         settings: settings.clone(),
         objects: Objects::default(),
         races: Races::default(),
-        seeks_races: settings.races,
         spares_races: false,
         stacks_shared: false,
         histories: Histories::default(),

@@ -212,9 +212,7 @@ impl Cell {
         (self.accesses[place], self.clocks[place]) = (access, clock);
         conflict
     }
-}
 
-impl Cell {
     /// Which of the accesses has to go when there are too many: one that all know of, which cannot race with anything any more, or the one that
     /// comes next in turn.
     #[cold]

@@ -132,9 +132,12 @@ fn usage(message: &str) -> clap::Error {
     use clap::CommandFactory;
     let mut all = crate::Flags::command();
     all.build();
-    let name = std::env::args().nth(1).unwrap_or_default();
-    let command = if all.find_subcommand(&name).is_some() { all.find_subcommand_mut(&name) } else { Some(&mut all) };
-    command.expect("it was found").error(clap::error::ErrorKind::ValueValidation, message)
+    let name = std::env::args_os().nth(1).unwrap_or_default();
+    let mut error = all.error(clap::error::ErrorKind::ValueValidation, message);
+    if let Some(command) = all.find_subcommand_mut(name) {
+        error = command.error(clap::error::ErrorKind::ValueValidation, message);
+    }
+    error
 }
 
 /// Reads the name of an object.

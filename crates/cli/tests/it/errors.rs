@@ -229,6 +229,7 @@ const ERRORS: &[(&str, &str)] = &[
     ("crates/history/src/counting/approximate.rs", "Unapproximated"),
     ("crates/history/src/quasi/relaxation.rs", "RelaxationError"),
     ("crates/lineup/src/observation/file.rs", "FileError"),
+    ("crates/lineup/src/built_in/mod.rs", "BuiltInError"),
     ("crates/lineup/src/calls.rs", "CallsError"),
     ("crates/lineup/src/matrix.rs", "MatrixError"),
     ("crates/lineup/src/options.rs", "OptionsError"),

@@ -328,7 +328,7 @@ pub fn record(object: u64, size: u32, told: Told, expected: u64, outcome: Outcom
             control.tell_loops(&Access::new(object, size, kind));
         }
     }
-    if !control.seeks_races {
+    if !control.races.on {
         return;
     }
     control.reaches(object);
@@ -458,7 +458,7 @@ pub unsafe extern "C" fn __tsan_atomic_thread_fence(order: c_int) {
     }
     with(|control| {
         let thread = control.current;
-        if control.seeks_races {
+        if control.races.on {
             control.races.fence(thread, order);
         }
     });

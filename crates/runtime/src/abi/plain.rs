@@ -35,7 +35,7 @@ fn plain(address: *mut c_void, size: usize, write: bool) {
 fn look(address: usize, size: usize, write: bool, pc: u64) {
     // SAFETY: code under control calls, and nothing here switches.
     let control = unsafe { state() };
-    let (races, thread) = (control.seeks_races, control.current);
+    let (races, thread) = (control.races.on, control.current);
     let easy = (address as u64) < STACKS && arena::in_use(address, size) && !control.fiber().notes(write);
     if !easy {
         return look_closely(address, size, write, pc);
@@ -75,7 +75,7 @@ fn look_closely(address: usize, size: usize, write: bool, pc: u64) {
         } else {
             control.fiber().trail.plain(address as u64, size, write);
         }
-        if !control.seeks_races {
+        if !control.races.on {
             return None;
         }
         if own && !control.stacks_shared {

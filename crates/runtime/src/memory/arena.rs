@@ -327,7 +327,7 @@ fn allocate(size: usize, align: usize) -> *mut c_void {
     mark(block, units, IN_USE);
     with(|control| {
         control.fiber().effect();
-        if control.seeks_races && reused.is_some() {
+        if control.races.on && reused.is_some() {
             control.races.forget(control.current, block as u64, rounded as u64);
         }
     });
@@ -352,7 +352,7 @@ fn release(block: usize, pc: u64) {
         let end = Access { changed: false, ..Access::new(block as u64, (units * UNIT) as u32, Kind::Write) };
         control.trace.amend(end);
         let current = control.current;
-        if control.seeks_races { control.races.freed(current, touch) } else { None }
+        if control.races.on { control.races.freed(current, touch) } else { None }
     });
     if let Some(Conflict { thread, pc: other, write, .. }) = conflict.map(Conflict::with) {
         let verb = if write { "write" } else { "read" };

@@ -67,6 +67,16 @@ pub fn build_with(cc: &str, source: &Path, flags: &[&str], directory: &Path) -> 
     Program { path, arguments: vec![] }
 }
 
+/// The source of a test `random_N` whose threads do what `work_N_0` and those after it say.
+pub fn test_of_threads(number: u64, threads: usize) -> String {
+    let create = |thread| format!("pthread_create(&threads[{thread}], NULL, work_{number}_{thread}, NULL);\n");
+    let created: String = (0..threads).map(create).collect();
+    format!(
+        "SELVEDGE_TEST(random_{number}) {{\npthread_t threads[{threads}];\n{created}\
+         for (int i = 0; i < {threads}; i++) pthread_join(threads[i], NULL);\n}}\n"
+    )
+}
+
 /// A library that, loaded before the runtime, makes every thread of a program one operation.
 pub fn marks() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();

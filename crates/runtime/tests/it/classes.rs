@@ -6,7 +6,7 @@ use std::path::Path;
 use selvedge_driver::{Program, Search, Settings, TestReport};
 use selvedge_explore::Rng;
 
-use crate::build::{build, programs, scratch, session};
+use crate::build::{build, programs, scratch, session, test_of_threads};
 
 /// Makes programs with and without data races, and uses of freed memory.
 struct Maker {
@@ -48,11 +48,7 @@ impl Maker {
             }
             let _ = writeln!(text, "(void)q;\nout[{thread}] = r;\nreturn none;\n}}");
         }
-        let _ = writeln!(text, "SELVEDGE_TEST(random_{number}) {{\npthread_t threads[{threads}];");
-        for thread in 0..threads {
-            let _ = writeln!(text, "pthread_create(&threads[{thread}], NULL, work_{number}_{thread}, NULL);");
-        }
-        let _ = writeln!(text, "for (int i = 0; i < {threads}; i++) pthread_join(threads[i], NULL);\n}}");
+        text.push_str(&test_of_threads(number, threads as usize));
     }
 }
 

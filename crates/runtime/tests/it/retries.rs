@@ -8,7 +8,7 @@ use std::path::Path;
 use selvedge_driver::{CoverageRecord, Search, Settings, TestReport};
 use selvedge_explore::Rng;
 
-use crate::build::{build, root, scratch, session, settings};
+use crate::build::{build, root, scratch, session, settings, test_of_threads};
 
 /// Compares the histories of every test in a file; how many were small enough, and how many runs ended waiting.
 fn compare(source: &Path, flags: &[&str], directory: &Path, runs_max: u64) -> (u64, u64) {
@@ -144,11 +144,7 @@ impl Maker {
             }
             text.push_str("(void)s; (void)t; (void)e; (void)tries; (void)last; (void)turn;\nreturn none;\n}\n");
         }
-        let _ = writeln!(text, "SELVEDGE_TEST(random_{number}) {{\npthread_t threads[{threads}];");
-        for thread in 0..threads {
-            let _ = writeln!(text, "pthread_create(&threads[{thread}], NULL, work_{number}_{thread}, NULL);");
-        }
-        let _ = writeln!(text, "for (int i = 0; i < {threads}; i++) pthread_join(threads[i], NULL);\n}}");
+        text.push_str(&test_of_threads(number, threads));
     }
 }
 

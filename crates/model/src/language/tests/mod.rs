@@ -2,6 +2,7 @@
 
 mod constructs;
 mod errors;
+mod messages;
 mod random;
 mod reference;
 mod reference_data;
