@@ -50,8 +50,7 @@ impl<T, S: PushPop<(u64, T)>> Stack<T, S> {
 
     /// Checks what is recorded, and answers what was found so far.
     pub fn report(&self) -> Report {
-        // The rules for stacks see pairs of values, not everything.
-        self.recorder.report(false)
+        self.recorder.report(true)
     }
 }
 

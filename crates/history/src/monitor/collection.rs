@@ -5,17 +5,17 @@
 //! | inside | a value comes out that is not inside: never inserted, or taken out before | at that return |
 //! | fifo | a removal was called after the removal of another value had returned that was inserted after this one was inside | at that return |
 //! | lost | the same for a value that is still inside, once no removal is open that might yet be in time | when the last such removal returns |
-//! | lifo | a value comes out from below another one that was put on top of it and is certainly inside | when the removals open at that return have returned |
+//! | lifo | a value is inside, and each that it may have been put on top of has come out ([`lifo`]) | when the removals open at the return of the last of them have returned |
 //! | priority | at every moment of a removal some higher value was certainly inside | the same |
 //! | empty | at every moment of an empty answer some value was certainly inside | the same |
 //!
-//! Invariant: an alarm is a violation of linearizability, whatever happens later. For queues, priority queues and bags the rules are exact: no alarm in a
-//! finished run means linearizable, unless something went unchecked or nobody knows what some removal took ([`Collection::untold`]). For stacks they are not: values may hold
-//! each other up in threes and more, none of them from below another. A value that is inserted while it is inside already is only counted from then until all its copies are gone
+//! Invariant: an alarm is a violation of linearizability, whatever happens later. The rules are exact: no alarm in a
+//! finished run means linearizable, unless something went unchecked or nobody knows what some removal took ([`Collection::untold`]). A value that is inserted while it is inside already is only counted from then until all its copies are gone
 //! ([`Collection::repeated`]). Memory: one entry for each value inside and each open operation; what waits for open removals is bounded by
-//! [`WAITING_MAX`], beyond which answers go unchecked and are counted. O(1) or O(log n) an event.
+//! [`WAITING_MAX`] and [`DELAYED_MAX`], beyond which answers go unchecked and are counted. O(1) or O(log n) an event.
 
 mod decide;
+mod lifo;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::Hash;
@@ -24,15 +24,14 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use super::alarm::{Alarm, Rule, Shown, Span};
+pub use lifo::DELAYED_MAX;
+use lifo::Lifo;
 
 /// How many answers, and how many ended stays, are kept for later.
 pub const WAITING_MAX: usize = 1 << 14;
 
 /// How many values that were reported as lost are remembered, so that they are not reported again when they turn up.
 const REPORTED_MAX: usize = 1 << 10;
-
-/// How many values are looked at above the one that came out.
-const ABOVE_MAX: usize = 64;
 
 /// How many values of higher priority are looked at for the one that came in first. Beyond that an answer goes unchecked.
 const RANKED_MAX: usize = 1 << 12;
@@ -102,16 +101,6 @@ struct Answer<V> {
     remove: Span,
 }
 
-/// A value that came out of a stack from below others.
-#[derive(Clone, Debug)]
-struct FromBelow<V> {
-    value: V,
-    insert: Span,
-    remove: Span,
-    /// Those above: their places, and when they were settled.
-    above: Vec<(u32, u64)>,
-}
-
 /// A collection that is watched.
 #[derive(Clone, Debug)]
 pub struct Collection<V> {
@@ -130,7 +119,8 @@ pub struct Collection<V> {
     ended: Vec<Presence<V>>,
     prune_at: usize,
     waiting: VecDeque<Answer<V>>,
-    from_below: VecDeque<FromBelow<V>>,
+    /// The order of a stack.
+    lifo: Option<Box<Lifo<V>>>,
     reported: VecDeque<u32>,
     /// Removals whose outcome nobody knows: each may have taken one value.
     ghosts: u64,
@@ -160,7 +150,7 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
             ended: Vec::new(),
             prune_at: 64,
             waiting: VecDeque::new(),
-            from_below: VecDeque::new(),
+            lifo: (order == Order::Lifo).then(|| Box::new(Lifo::new())),
             reported: VecDeque::new(),
             ghosts: 0,
             excused: 0,
@@ -210,6 +200,9 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
             }
         };
         self.places.insert(value.clone(), place);
+        if let Some(lifo) = &mut self.lifo {
+            lifo.push(at, place);
+        }
     }
 
     /// An insertion that was called at `call` returns.
@@ -224,6 +217,9 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
             self.settled.push_back((at, place));
             if self.is_ranked() {
                 self.ranked.insert(value.clone(), place);
+            }
+            if let Some(lifo) = &mut self.lifo {
+                lifo.pushed(at, call);
             }
         }
     }
@@ -240,8 +236,18 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
         let stay = &mut self.stays[place as usize];
         match stay.standing {
             Standing::Repeated => self.take_copy(place),
-            Standing::Entering if stay.insert.call == call => self.drop_stay(place),
+            Standing::Entering if stay.insert.call == call => {
+                self.drop_stay(place);
+                self.unfollow(call);
+            }
             _ => {}
+        }
+    }
+
+    /// A value that is named by the call of its insertion has no part in the order of a stack any more.
+    fn unfollow(&mut self, insert: u64) {
+        if let Some(lifo) = &mut self.lifo {
+            lifo.forget(insert);
         }
     }
 
@@ -249,23 +255,33 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
     pub fn call_remove(&mut self, at: u64) {
         let latest = if self.order == Order::Fifo { self.latest.clone() } else { None };
         self.removing.insert(at, latest);
+        if let Some(lifo) = &mut self.lifo {
+            lifo.pop(at);
+        }
     }
 
     /// A removal that was called at `call` did not happen.
     pub fn fail_remove(&mut self, call: u64, alarms: &mut Vec<Alarm<V>>) {
         self.removing.remove(&call);
+        if let Some(lifo) = &mut self.lifo {
+            lifo.fail_pop(call);
+        }
         self.decide(alarms);
     }
 
     /// Nobody will know what a removal that was called at `call` did: it may take out one value at any time from then on.
     pub fn forget_remove(&mut self, call: u64, alarms: &mut Vec<Alarm<V>>) {
         self.ghosts += 1;
+        if let Some(lifo) = &mut self.lifo {
+            lifo.expect_ghost();
+        }
         self.fail_remove(call, alarms);
     }
 
     /// A removal returns with a value, or with none.
     pub fn ret_remove(&mut self, remove: Span, value: Option<&V>, alarms: &mut Vec<Alarm<V>>) {
         let latest = self.removing.remove(&remove.call).flatten();
+        self.popped(remove, value);
         match value {
             None => {
                 let answer = Answer { value: None, from: remove.call, remove };
@@ -283,6 +299,13 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
         self.decide(alarms);
     }
 
+    fn popped(&mut self, remove: Span, value: Option<&V>) {
+        let Some(lifo) = &mut self.lifo else { return };
+        let place = value.and_then(|value| self.places.get(value));
+        let stay = place.map(|place| &self.stays[*place as usize]).filter(|stay| stay.standing != Standing::Repeated);
+        lifo.popped(remove, stay.map(|stay| (&stay.value, stay.insert)));
+    }
+
     fn leaves(&mut self, place: u32, remove: Span, latest: Option<Latest<V>>, alarms: &mut Vec<Alarm<V>>) {
         let Stay { value, insert, standing, .. } = self.stays[place as usize].clone();
         if standing == Standing::Repeated {
@@ -293,12 +316,6 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
         }
         self.unsettle(place);
         self.drop_stay(place);
-        for below in &mut self.from_below {
-            if remove.call < below.remove.ret {
-                below.above.retain(|&(above, ret)| above != place || ret != insert.ret);
-            }
-        }
-        self.from_below.retain(|below| !below.above.is_empty());
         match self.order {
             Order::Fifo => {
                 let by = latest.filter(|by| standing == Standing::Settled && insert.ret < by.insert.call);
@@ -307,7 +324,6 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
                     self.latest = Some(Latest { value: value.clone(), insert, remove });
                 }
             }
-            Order::Lifo if standing == Standing::Settled => self.came_from_below(value.clone(), insert, remove),
             Order::LargestFirst | Order::SmallestFirst => {
                 let from = remove.call.max(insert.call);
                 self.answered(Answer { value: Some(value.clone()), from, remove });
@@ -319,26 +335,6 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
             self.ended.push(Presence { from: insert.ret, to: remove.call, value, insert, remove });
             self.prune();
         }
-    }
-
-    /// A value left a stack: those that are certainly above it must be on their way out.
-    fn came_from_below(&mut self, value: V, insert: Span, remove: Span) {
-        let newest = self.settled.iter().rev().take_while(|(ret, _)| *ret > insert.ret);
-        let mut above: Vec<(u32, u64)> = Vec::new();
-        for &(ret, place) in newest.filter(|(ret, _)| *ret < remove.call).take(ABOVE_MAX) {
-            let stay = &self.stays[place as usize];
-            if stay.standing == Standing::Settled && stay.insert.ret == ret && stay.insert.call > insert.ret {
-                above.push((place, ret));
-            }
-        }
-        if above.is_empty() {
-            return;
-        }
-        if self.from_below.len() >= REPORTED_MAX {
-            self.unchecked += 1;
-            return;
-        }
-        self.from_below.push_back(FromBelow { value, insert, remove, above });
     }
 
     fn answered(&mut self, answer: Answer<V>) {
@@ -374,10 +370,7 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
     /// A value is inserted that is inside: which copy comes out when cannot be told.
     fn repeat(&mut self, place: u32) {
         self.unsettle(place);
-        for below in &mut self.from_below {
-            below.above.retain(|&(above, _)| above != place);
-        }
-        self.from_below.retain(|below| !below.above.is_empty());
+        self.unfollow(self.stays[place as usize].insert.call);
         self.reported.retain(|&reported| reported != place);
         let stay = &mut self.stays[place as usize];
         stay.standing = Standing::Repeated;
@@ -445,7 +438,7 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
 
     /// How many answers and values could not be checked in full.
     pub fn unchecked(&self) -> u64 {
-        self.unchecked
+        self.unchecked + self.lifo.as_ref().map_or(0, |lifo| lifo.unchecked())
     }
 
     /// How many removals have an outcome that nobody knows.
@@ -465,7 +458,7 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
             + self.removing.len()
             + self.ended.len()
             + self.waiting.len()
-            + self.from_below.len()
+            + self.lifo.as_ref().map_or(0, |lifo| lifo.entries())
     }
 
     /// Whether it is as it was at first: nothing inside, nothing open, nothing that waits.
@@ -473,7 +466,7 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
         self.places.is_empty()
             && self.removing.is_empty()
             && self.waiting.is_empty()
-            && self.from_below.is_empty()
+            && self.lifo.as_ref().is_none_or(|lifo| lifo.is_fresh())
             && self.ghosts == 0
     }
 }

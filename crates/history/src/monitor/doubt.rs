@@ -5,14 +5,11 @@
 use std::fmt;
 
 use super::stream::{Counts, Monitor};
-use crate::object::Kind;
 
 /// Something that was not checked in full.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// The rules for objects of that kind do not see everything.
-    Rules(Kind),
     /// Operations are counted, of which only recent ones are told apart.
     Counting(usize),
     /// Operations that could not be checked in full.
@@ -37,7 +34,7 @@ impl Doubt {
         match *self {
             Doubt::Unchecked(number) | Doubt::Untold(number) | Doubt::Repeated(number) => Some(number),
             Doubt::Refused(number) | Doubt::Restarts(number) | Doubt::Open(number) => Some(number),
-            Doubt::Rules(_) | Doubt::Counting(_) | Doubt::Before => None,
+            Doubt::Counting(_) | Doubt::Before => None,
         }
     }
 
@@ -46,7 +43,6 @@ impl Doubt {
         let one = self.number() == Some(1);
         let say = |single: &str, many: &str| if one { single } else { many }.to_owned();
         match self {
-            Doubt::Rules(kind) => format!("the rules for a {kind} see most violations, not all"),
             Doubt::Counting(k) => format!("counting at k={k} sees what is recent, not all"),
             Doubt::Unchecked(_) => say("operation went unchecked", "operations went unchecked"),
             Doubt::Untold(_) => say(
@@ -78,7 +74,6 @@ impl Monitor {
     pub fn doubts(&self) -> Vec<Doubt> {
         let Counts { unchecked, untold, repeated, refused, restarts, open, .. } = self.counts();
         let mut doubts = Vec::new();
-        doubts.extend((!Monitor::is_exact(self.kind())).then_some(Doubt::Rules(self.kind())));
         doubts.extend(self.counting().map(Doubt::Counting));
         let numbers = [
             Doubt::Unchecked(unchecked),

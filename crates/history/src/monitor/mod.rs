@@ -2,7 +2,7 @@
 //!
 //! | module | objects | misses |
 //! |---|---|---|
-//! | [`collection`] | queues, stacks, priority queues, bags; values distinct | nothing of queues and bags; what takes more than two values of stacks |
+//! | [`collection`] | queues, stacks, priority queues, bags; values distinct | nothing |
 //! | [`register`] | registers; values distinct | nothing |
 //! | [`frontier`] | all others: every way in which the operations may have taken effect | nothing, until there are too many ways |
 //! | [`counters`] | queues: A_k, the last k pasts only | what is further apart |

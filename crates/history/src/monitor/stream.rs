@@ -373,11 +373,6 @@ impl Monitor {
         self.threads.remove(&number);
     }
 
-    /// Whether the rules for such an object miss nothing when everything can be checked.
-    pub fn is_exact(kind: Kind) -> bool {
-        kind != Kind::Stack
-    }
-
     /// How many violations wait to be [handed out](Monitor::found).
     pub fn waiting(&self) -> usize {
         self.found.len()

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex};
 
-use selvedge_monitor::{Exclusive, Lock, PushPop, ReadWrite, Register, Stack};
+use selvedge_monitor::{Exclusive, Lock, PushPop, ReadWrite, Register, Stack, Verdict};
 
 fn use_stack<S: PushPop<(u64, u64)> + Sync>(stack: &Stack<u64, S>) {
     std::thread::scope(|scope| {
@@ -28,6 +28,7 @@ fn a_right_stack_is_right_and_a_queue_is_none() {
     use_stack(&stack);
     assert_eq!(stack.report().violations(), []);
     assert_eq!(stack.report().unchecked(), 0);
+    assert_eq!(stack.report().verdict(), Verdict::NothingWrong);
     let stack = Stack::wrap(Mutex::new(VecDeque::new()));
     use_stack(&stack);
     assert!(stack.report().violations().iter().all(|violation| violation.rule == "from-below"));

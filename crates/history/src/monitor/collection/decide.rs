@@ -1,5 +1,6 @@
 //! What is decided once nothing that is open can change it: lost values, values from below others, and empty answers.
 
+use super::lifo::{FromBelow, Left, Stuck};
 use super::*;
 
 impl<V: Clone + Eq + Hash + Ord> Collection<V> {
@@ -13,7 +14,7 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
             let answer = self.waiting.pop_front().expect("there is one");
             self.decide_answer(&answer, alarms);
         }
-        self.decide_from_below(alarms);
+        self.tell_from_below(alarms);
         if oldest == u64::MAX && self.waiting.is_empty() {
             self.ended.clear();
         }
@@ -55,34 +56,29 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
         }
     }
 
-    fn decide_from_below(&mut self, alarms: &mut Vec<Alarm<V>>) {
-        if self.from_below.is_empty() {
-            return;
-        }
-        let ghosts = usize::try_from(self.ghosts).unwrap_or(usize::MAX);
-        let mut left = VecDeque::new();
-        while let Some(below) = self.from_below.pop_front() {
-            // Each removal that was open then may have taken one of those above.
-            let open = self.removing.range(..below.remove.ret).count();
-            if below.above.len() <= open.saturating_add(ghosts) {
-                if open == 0 {
-                    self.unchecked += 1;
-                } else {
-                    left.push_back(below);
-                }
-                continue;
+    /// Tells of values that came out of a stack from below others.
+    fn tell_from_below(&mut self, alarms: &mut Vec<Alarm<V>>) {
+        let Some(lifo) = &mut self.lifo else { return };
+        for FromBelow { below, stuck } in lifo.found() {
+            let mut operations = Vec::new();
+            for Left { value, insert, remove } in below {
+                operations.push(Shown::insert(value.clone(), insert));
+                operations.push(Shown::remove(value, remove));
             }
-            let mut operations =
-                vec![Shown::insert(below.value.clone(), below.insert), Shown::remove(below.value, below.remove)];
-            // One at least was above when it came out; with nothing open, each was.
-            let shown = if open == 0 && ghosts == 0 { 1 } else { below.above.len() };
-            for (place, _) in below.above.iter().take(shown) {
-                let stay = &self.stays[*place as usize];
-                operations.push(Shown::insert(stay.value.clone(), stay.insert));
+            for Stuck { place, push, left } in stuck {
+                match left {
+                    Some(left) => {
+                        operations.push(Shown::insert(left.value.clone(), left.insert));
+                        operations.push(Shown::remove(left.value, left.remove));
+                    }
+                    None => {
+                        let stay = Some(&self.stays[place as usize]).filter(|stay| stay.insert.call == push);
+                        operations.extend(stay.map(|stay| Shown::insert(stay.value.clone(), stay.insert)));
+                    }
+                }
             }
             alarms.push(Alarm { rule: Rule::FromBelow, operations });
         }
-        self.from_below = left;
     }
 
     fn decide_answer(&mut self, answer: &Answer<V>, alarms: &mut Vec<Alarm<V>>) {
