@@ -26,6 +26,9 @@ const REGISTER_VALUES_MAX: usize = 4;
 /// How many permits a semaphore may come to have to be followed by a finite automaton, which is decided faster.
 const SEMAPHORE_PERMITS_MAX: u64 = 16;
 
+/// How many readers a readers-writer lock may come to have to be followed by one.
+const READERS_MAX: u64 = 8;
+
 /// A violation that counting shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountingViolation {
@@ -187,7 +190,7 @@ impl Looker<'_> {
         let mut labels: Vec<Label> = part.ops().map(|op| self.label(op)).collect();
         let text = match self.formulas.kind {
             Kind::Mutex => Some(builtin::MUTEX.to_owned()),
-            Kind::RwLock => Some(builtin::RWLOCK.to_owned()),
+            Kind::RwLock => Some(rwlock(&labels)),
             Kind::Set => {
                 labels.iter_mut().for_each(|label| label.argument = Value::Nil);
                 Some(builtin::SET.to_owned())
@@ -251,7 +254,7 @@ impl Looker<'_> {
         let k = self.formulas.k;
         let formula = self.formulas.kernels.entry(text).or_insert_with_key(|text| {
             let grammar = Grammar::parse(text).expect("the built-in kernels are right");
-            kernel::Formula::new(grammar, k).expect("the built-in kernels are small")
+            kernel::Formula::new(grammar, k).expect("the built-in kernels are small").with_walks()
         });
         let number =
             |label: &Label| kernel::number(formula, label.clone(), OpId(0)).expect("the kernel has all of them");
@@ -300,6 +303,14 @@ fn semaphore(permits: u64, labels: &[Label]) -> String {
     // One more at least: the kernel must have every label, also where nothing is given back.
     let most = permits + given_back.max(1);
     if most <= SEMAPHORE_PERMITS_MAX { builtin::semaphore_between(permits, most) } else { builtin::semaphore(permits) }
+}
+
+/// The kernel of a readers-writer lock. So many operations that acquire it for reading make only so many readers.
+fn rwlock(labels: &[Label]) -> String {
+    let read = labels.iter().filter(|label| label.method == "read_acquire" || label.method == "try_read_acquire");
+    // One at least: the kernel must have every label.
+    let readers = (read.count() as u64).max(1);
+    if readers <= READERS_MAX { builtin::rwlock_between(readers) } else { builtin::RWLOCK.to_owned() }
 }
 
 /// The labels of one object's operations, numbered, with what formulas may ask about them.

@@ -63,6 +63,24 @@ pub fn semaphore_between(permits: u64, most: u64) -> String {
     text
 }
 
+/// A readers-writer lock that at most so many hold for reading. Where no more acquire it, it is as good as one without a bound, and a finite automaton.
+pub fn rwlock_between(readers: u64) -> String {
+    let mut text = "Read0 = nothing | \"write_acquire\" Writer | \"try_write_acquire -> true\" Writer".to_owned();
+    for reading in 0..=readers {
+        if reading > 0 {
+            let _ = write!(text, "\nRead{reading} = nothing | \"read_release\" Read{}", reading - 1);
+            let _ = write!(text, " | \"try_write_acquire -> false\" Read{reading}");
+        }
+        if reading < readers {
+            let after = reading + 1;
+            let _ = write!(text, " | \"read_acquire\" Read{after} | \"try_read_acquire -> true\" Read{after}");
+        }
+    }
+    text.push_str("\nWriter = nothing | \"write_release\" Read0 | \"try_read_acquire -> false\" Writer");
+    text.push_str(" | \"try_write_acquire -> false\" Writer\n");
+    text
+}
+
 /// One element of a set; calls are written without it. A log that does not record an answer has nil for it, which fits both.
 pub const SET: &str = r#"
 Out = nothing | "add -> true" In | "add" In | "remove -> false" Out | "remove" Out | "contains -> false" Out

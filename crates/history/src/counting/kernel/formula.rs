@@ -17,6 +17,7 @@ use super::super::solver::{self, BRANCHES_MAX, Constraint, Halt, Objection, Rela
 use super::super::triangle::Triangle;
 use super::grammar::Grammar;
 use super::slots::{PRODUCTIONS_MAX, Slotted, slotted};
+use super::walk::{Automaton, walk};
 use crate::Budget;
 
 /// The largest k: beyond it grammars get too large to be of use.
@@ -32,6 +33,8 @@ pub struct Formula {
     pub(super) slotted: Slotted,
     /// Labels that differ in their results only: what a pending call may return.
     pub(super) calls: Vec<Vec<usize>>,
+    /// What is walked through where there are few operations, if that is wanted.
+    pub(super) automaton: Option<Automaton>,
     k: usize,
     known: Known,
 }
@@ -145,7 +148,14 @@ impl Formula {
                 None => calls.push(vec![i]),
             }
         }
-        Ok(Formula { grammar, slotted, calls, k, known: Known::default() })
+        Ok(Formula { grammar, slotted, calls, automaton: None, k, known: Known::default() })
+    }
+
+    /// The same formula. Where its kernel is a finite automaton and there are few operations, serial executions are tried before it is solved: for many
+    /// small histories.
+    pub fn with_walks(mut self) -> Formula {
+        self.automaton = Automaton::new(&self.slotted);
+        self
     }
 
     /// The k it was made for.
@@ -203,13 +213,23 @@ impl Formula {
     }
 
     fn decide_anew(&self, counts: &KernelCounts, budget: &Budget) -> Result<Decision, Halt> {
+        match walk(self, counts) {
+            Some(true) => Ok(Decision::Satisfied),
+            Some(false) => {
+                let system = System::new(self, counts);
+                Ok(system.violated((0..system.demands.len()).collect(), budget))
+            }
+            None => self.solve(counts, budget),
+        }
+    }
+
+    fn solve(&self, counts: &KernelCounts, budget: &Budget) -> Result<Decision, Halt> {
         let system = System::new(self, counts);
         let all: Vec<usize> = (0..system.demands.len()).collect();
         if system.is_satisfiable(&all, BRANCHES_MAX, budget)? {
             return Ok(Decision::Satisfied);
         }
-        let needed = system.shrink(all, budget);
-        Ok(Decision::Violated(needed.into_iter().map(|demand| system.demands[demand].0).collect()))
+        Ok(system.violated(all, budget))
     }
 }
 
@@ -344,6 +364,11 @@ impl<'f> System<'f> {
         let system = solver::System { variables: self.variables, first: &self.silent, constraints: &constraints };
         solver::solve(&system, |solution| self.disconnected(solution), branches_max, budget)
             .map(|solution| solution.is_some())
+    }
+
+    fn violated(&self, demands: Vec<usize>, budget: &Budget) -> Decision {
+        let needed = self.shrink(demands, budget);
+        Decision::Violated(needed.into_iter().map(|demand| self.demands[demand].0).collect())
     }
 
     /// Leaves out demands as long as the others cannot be met: many at a time first, one at a time at the end. Where it cannot be told

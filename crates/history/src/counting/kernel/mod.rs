@@ -35,6 +35,7 @@ mod show;
 mod slots;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 pub(super) use check::{Counted, look, number};
 pub use check::{KernelAnswer, KernelViolation, OPERATIONS_MAX, Shown, Unknown, check};

@@ -29,7 +29,7 @@ fn holds(text: &str, k: usize, operations: &[&str]) -> bool {
 fn every_shipped_kernel_is_read() {
     let semaphores = [builtin::semaphore(0), builtin::semaphore(3), builtin::bounded_semaphore(2)];
     let values = [Value::Int(0), Value::Int(1)];
-    let others = [builtin::register(&values), builtin::stack(&values)];
+    let others = [builtin::register(&values), builtin::stack(&values), builtin::rwlock_between(2)];
     let shipped = [builtin::SET, builtin::MUTEX, builtin::RWLOCK, builtin::COUNTER];
     for text in semaphores.iter().chain(&others).map(String::as_str).chain(shipped) {
         for k in 0..4 {

@@ -6,13 +6,18 @@
 //! SELVEDGE_COUNTING=10000 cargo test --release -p selvedge-history --test it theorem
 //! SELVEDGE_COUNTING=1000000 cargo test --release -p selvedge-history --test it sound
 //! ```
+//!
+//! The last one in pieces: with `SELVEDGE_COUNTING_FROM=200000` and `SELVEDGE_COUNTING=400000` those from the 200,000th to before the 400,000th.
 
 mod online;
 mod sound;
 mod theorem;
 
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok().map(|number| number.parse().unwrap_or_else(|_| panic!("{variable} is a number")))
+}
+
 /// How many histories are drawn for each object.
 fn histories(default: u64) -> u64 {
-    let number = std::env::var("SELVEDGE_COUNTING").ok();
-    number.map_or(default, |number| number.parse().expect("SELVEDGE_COUNTING is a number"))
+    number("SELVEDGE_COUNTING").unwrap_or(default)
 }

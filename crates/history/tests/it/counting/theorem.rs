@@ -205,6 +205,7 @@ fn agree(name: &str, ks: std::ops::Range<usize>) {
     for object in objects().into_iter().filter(|object| object.name == name) {
         for k in ks.clone() {
             let formula = Formula::new(Grammar::parse(&object.grammar).unwrap(), k).unwrap();
+            let walking = formula.clone().with_walks();
             let mut rng = Rng::new(k as u64 + 17);
             let (mut right, mut wrong) = (0, 0);
             for _ in 0..super::histories(25) {
@@ -212,6 +213,8 @@ fn agree(name: &str, ks: std::ops::Range<usize>) {
                 let log = log(&ops);
                 let answer = check(&log, &formula, Prefixes::Whole, &Budget::new()).unwrap();
                 assert_eq!(answer.halt, None);
+                let walked = check(&log, &walking, Prefixes::Whole, &Budget::new()).unwrap();
+                assert_eq!(walked.violation, answer.violation, "{name} k={k}: {ops:?}");
                 let expected = brute(&object, &ops, Some(k));
                 assert_eq!(answer.violation.is_none(), expected, "{name} k={k}: {ops:?} {answer:?}");
                 *if expected { &mut right } else { &mut wrong } += 1;
