@@ -59,14 +59,22 @@ impl Measurement for ProcessorTime {
 const OPERATIONS: usize = 200_000;
 const K: usize = 2;
 
-/// Labels by turns, each operation overlapping the next; more of the last at the end.
-fn log(labels: [&str; 2], more: usize) -> Log {
+/// Labels by turns, each operation overlapping the next; more of the last at the end. If the values are `distinct`, each pair has another one.
+fn log(labels: [&str; 2], more: usize, distinct: bool) -> Log {
     let labels = labels.map(|label| Label::parse(label).expect("a label"));
     let mut recorder = LogRecorder::new();
     let mut line = 0;
     let mut open = None;
     for i in 0..OPERATIONS + more {
-        let label = &labels[if i < OPERATIONS { i % 2 } else { 1 }];
+        let mut label = labels[if i < OPERATIONS { i % 2 } else { 1 }].clone();
+        if distinct {
+            let value = selvedge_history::Value::Int(i as i64 / 2);
+            if i % 2 == 0 {
+                label.argument = value;
+            } else {
+                label.result = Some(value);
+            }
+        }
         let thread = selvedge_history::Value::Int((i % 2) as i64);
         let (object, method) = (recorder.symbol(""), recorder.symbol(&label.method));
         let call = Call { object, method, key: selvedge_history::Value::Nil, argument: label.argument.clone() };
@@ -93,7 +101,7 @@ fn kernels(c: &mut Criterion<ProcessorTime>) {
         ("counter", builtin::COUNTER, ["inc", "dec"]),
     ] {
         for (verdict, more) in [("right", 0), ("wrong", 3)] {
-            let log = log(labels, more);
+            let log = log(labels, more, false);
             // A formula remembers what it decided: each round has one of its own.
             let formula = || Formula::new(Grammar::parse(grammar).expect("a grammar"), K).expect("it is small");
             let look = |formula: Formula| {
@@ -109,20 +117,26 @@ fn kernels(c: &mut Criterion<ProcessorTime>) {
 fn objects(c: &mut Criterion<ProcessorTime>) {
     let mut group = c.benchmark_group("object, 200,000 operations, k=2");
     group.sample_size(20);
-    for (kind, labels) in [
-        (Kind::Queue, ["enq(1)", "deq -> 1"]),
-        (Kind::Stack, ["push(1)", "pop -> 1"]),
-        (Kind::Set, ["add(1) -> true", "remove(1) -> true"]),
-        (Kind::Register, ["write(1)", "read -> 1"]),
-        (Kind::Mutex, ["acquire", "release"]),
+    for (kind, labels, distinct) in [
+        (Kind::Queue, ["enq(1)", "deq -> 1"], false),
+        (Kind::Stack, ["push(1)", "pop -> 1"], false),
+        (Kind::Set, ["add(1) -> true", "remove(1) -> true"], false),
+        (Kind::Register, ["write(1)", "read -> 1"], false),
+        (Kind::Mutex, ["acquire", "release"], false),
+        (Kind::Queue, ["enq(1)", "deq -> 1"], true),
+        (Kind::Stack, ["push(1)", "pop -> 1"], true),
+        (Kind::PriorityQueue, ["insert(1)", "poll -> 1"], true),
+        (Kind::Bag, ["add(1)", "remove -> 1"], true),
+        (Kind::Register, ["write(1)", "read -> 1"], true),
     ] {
-        let log = log(labels, 0);
+        let log = log(labels, 0, distinct);
+        let name = if distinct { format!("{}, distinct values", kind.name()) } else { kind.name().to_owned() };
         let counting = || Approximator::new(kind, K).expect("k is small");
         let look = |mut counting: Approximator| {
             let answer = counting.look(&log, None, Prefixes::Whole, &Budget::new()).expect("the log fits");
             assert_eq!(answer.violation, None);
         };
-        group.bench_function(kind.name(), |b| b.iter_batched(counting, look, BatchSize::SmallInput));
+        group.bench_function(name, |b| b.iter_batched(counting, look, BatchSize::SmallInput));
     }
 }
 

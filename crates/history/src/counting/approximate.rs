@@ -10,15 +10,15 @@ use std::fmt;
 
 use super::kernel::{self, Counted, Grammar, Shown, builtin};
 use super::label::Label;
-use super::logic::{self, Facts, Role, Structure};
+use super::logic;
+use super::numbered::{Counts, Numbered};
 use super::order::IntervalOrder;
 use super::parts::{Operations, Prefixes, parts};
 use super::solver::Halt;
-use super::triangle::Triangle;
 use crate::check::{Unfit, read};
 use crate::evidence::Part;
 use crate::object::{Kind, Misuse, Object, ObjectVisitor, find};
-use crate::{Budget, Log, OpId, Value};
+use crate::{Budget, Log, OpId, Symbol, Value};
 
 /// How many values a register may hold to be decided by its kernel.
 const REGISTER_VALUES_MAX: usize = 4;
@@ -142,12 +142,14 @@ impl Approximator {
             .with_object(stated, Fits { log, kind })
             .map_err(|misuse: Misuse| Unapproximated::Unfit(unfit(misuse)))?;
         checked.map_err(Unapproximated::Unfit)?;
-        let mut looker = Looker { log, formulas: self, initial, prefixes, budget, looked_at: 0 };
+        let methods = log.names().iter().map(|name| find(kind.methods(), name).ok()).collect();
+        let mut looker = Looker { log, methods, formulas: self, initial, prefixes, budget, looked_at: 0 };
         let mut answer = Approximation { violation: None, halt: None, parts: 0, looked_at: 0, length: 0 };
         for part in parts(log, |call| kind.part_key(call)) {
             answer.parts += 1;
-            answer.length = answer.length.max(IntervalOrder::of(part.history()).length());
-            match looker.part(&part)? {
+            let whole = IntervalOrder::of(part.history());
+            answer.length = answer.length.max(whole.length());
+            match looker.part(&part, &whole)? {
                 Ok(violation) => answer.violation = violation,
                 Err(halt) => answer.halt = answer.halt.or(Some(halt)),
             }
@@ -170,12 +172,48 @@ impl ObjectVisitor for Fits<'_> {
     type Answer = Result<(), Unfit>;
 
     fn visit<O: Object + Sync + 'static>(self, object: O) -> Self::Answer {
-        (0..self.log.history.len() as u32).try_for_each(|op| read(&object, self.kind, self.log, OpId(op)).map(|_| ()))
+        let mut fitting = Vec::new();
+        for op in (0..self.log.history.len() as u32).map(OpId) {
+            let shape = shape(self.kind, self.log, op);
+            if shape.is_none_or(|shape| !fitting.contains(&shape)) {
+                read(&object, self.kind, self.log, op)?;
+                fitting.extend(shape);
+            }
+        }
+        Ok(())
     }
+}
+
+/// A value as far as it matters for whether an operation fits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    None,
+    Nil,
+    Bool(bool),
+    Int,
+}
+
+/// What decides whether an operation fits, where it is little: most operations have one of a few of these.
+fn shape(kind: Kind, log: &Log, op: OpId) -> Option<(Symbol, Shape, Shape)> {
+    use Kind::{Bag, Mutex, PriorityQueue, PriorityQueueMin, Queue, Register, RwLock, Set, Stack};
+    if !matches!(kind, Queue | Stack | PriorityQueue | PriorityQueueMin | Bag | Register | Set | Mutex | RwLock) {
+        return None;
+    }
+    let shape = |value: Option<&Value>| match value {
+        None => Some(Shape::None),
+        Some(Value::Nil) => Some(Shape::Nil),
+        Some(Value::Bool(truth)) => Some(Shape::Bool(*truth)),
+        Some(Value::Int(_)) => Some(Shape::Int),
+        Some(_) => None,
+    };
+    let operation = log.history.operation(op);
+    Some((operation.input.method, shape(Some(&operation.input.argument))?, shape(operation.output())?))
 }
 
 struct Looker<'a> {
     log: &'a Log,
+    /// By symbol: the name that the object has for it, if it is one of its methods.
+    methods: Vec<Option<&'static str>>,
     formulas: &'a mut Approximator,
     initial: Value,
     prefixes: Prefixes,
@@ -186,46 +224,58 @@ struct Looker<'a> {
 type Seen = Result<Option<CountingViolation>, Halt>;
 
 impl Looker<'_> {
-    fn part(&mut self, part: &Operations<'_>) -> Result<Seen, Unapproximated> {
-        let mut labels: Vec<Label> = part.ops().map(|op| self.label(op)).collect();
-        let text = match self.formulas.kind {
-            Kind::Mutex => Some(builtin::MUTEX.to_owned()),
-            Kind::RwLock => Some(rwlock(&labels)),
-            Kind::Set => {
-                labels.iter_mut().for_each(|label| label.argument = Value::Nil);
-                Some(builtin::SET.to_owned())
+    fn part(&mut self, part: &Operations<'_>, whole: &IntervalOrder) -> Result<Seen, Unapproximated> {
+        if matches!(self.formulas.kind, Kind::Mutex | Kind::RwLock | Kind::Set | Kind::Semaphore | Kind::Register) {
+            let (kinds, mut labels) = self.labels(part);
+            let times =
+                |method: &str| kinds.iter().filter(|&&kind| labels[kind as usize].method == method).count() as u64;
+            let text = match self.formulas.kind {
+                Kind::Mutex => Some(builtin::MUTEX.to_owned()),
+                Kind::RwLock => Some(rwlock(times("read_acquire") + times("try_read_acquire"))),
+                Kind::Set => {
+                    labels.iter_mut().for_each(|label| label.argument = Value::Nil);
+                    Some(builtin::SET.to_owned())
+                }
+                Kind::Semaphore => match self.initial.as_int().unwrap_or(1) {
+                    permits @ 0..=12 => Some(semaphore(permits.unsigned_abs(), times("release"))),
+                    _ => None,
+                },
+                _ => self.number_values(&mut labels),
+            };
+            if let Some(text) = text {
+                return Ok(self.by_kernel(part, &kinds, &labels, text, whole));
             }
-            Kind::Semaphore => match self.initial.as_int().unwrap_or(1) {
-                permits @ 0..=12 => Some(semaphore(permits.unsigned_abs(), &labels)),
-                _ => None,
-            },
-            Kind::Register => self.number_values(&mut labels),
-            _ => None,
-        };
-        match text {
-            Some(text) => Ok(self.by_kernel(part, &labels, text)),
-            None if self.formulas.families.is_empty() => Err(Unapproximated::NoFormula(self.formulas.kind)),
-            None => Ok(self.by_families(part, &labels)),
         }
+        if self.formulas.families.is_empty() {
+            return Err(Unapproximated::NoFormula(self.formulas.kind));
+        }
+        Ok(self.by_families(part, whole))
+    }
+
+    /// The different labels of a part in the order of their first operations, and which of them each operation has.
+    fn labels(&self, part: &Operations<'_>) -> (Vec<u32>, Vec<Label>) {
+        let mut numbers: hashbrown::HashMap<_, u32, foldhash::fast::RandomState> = hashbrown::HashMap::default();
+        let mut labels = Vec::new();
+        let kinds = part.ops().map(|op| {
+            let operation = self.log.history.operation(op);
+            let number = numbers.entry((operation.input.method, &operation.input.argument, operation.output()));
+            *number.or_insert_with(|| {
+                labels.push(self.label(op));
+                labels.len() as u32 - 1
+            })
+        });
+        let kinds = kinds.collect();
+        (kinds, labels)
     }
 
     /// What the operation did, with the name that the object has for its method.
     fn label(&self, op: OpId) -> Label {
         let (operation, kind) = (self.log.history.operation(op), self.formulas.kind);
-        let method = find(kind.methods(), self.log.name(operation.input.method)).expect("it fits the object");
+        let method = self.methods[operation.input.method.0 as usize].expect("it fits the object");
         let silent = matches!(
             method,
-            "enq"
-                | "push"
-                | "insert"
-                | "write"
-                | "acquire"
-                | "release"
-                | "read_acquire"
-                | "read_release"
-                | "write_acquire"
-                | "write_release"
-        ) || (method == "add" && kind == Kind::Bag);
+            "write" | "acquire" | "release" | "read_acquire" | "read_release" | "write_acquire" | "write_release"
+        );
         let result = operation.output().map(|output| if silent { Value::Nil } else { output.clone() });
         Label { method: method.to_owned(), argument: kind.argument(&operation.input), result }
     }
@@ -250,7 +300,14 @@ impl Looker<'_> {
         Some(builtin::register(&values))
     }
 
-    fn by_kernel(&mut self, part: &Operations<'_>, labels: &[Label], text: String) -> Seen {
+    fn by_kernel(
+        &mut self,
+        part: &Operations<'_>,
+        kinds: &[u32],
+        labels: &[Label],
+        text: String,
+        whole: &IntervalOrder,
+    ) -> Seen {
         let k = self.formulas.k;
         let formula = self.formulas.kernels.entry(text).or_insert_with_key(|text| {
             let grammar = Grammar::parse(text).expect("the built-in kernels are right");
@@ -258,9 +315,9 @@ impl Looker<'_> {
         });
         let number =
             |label: &Label| kernel::number(formula, label.clone(), OpId(0)).expect("the kernel has all of them");
-        let counted: Vec<Counted> = labels.iter().map(number).collect();
-        let whole = IntervalOrder::of(part.history());
-        let found = kernel::look(formula, part, &counted, &whole, self.prefixes, self.budget, &mut self.looked_at)?;
+        let labels: Vec<Counted> = labels.iter().map(number).collect();
+        let counted: Vec<Counted> = kinds.iter().map(|&kind| labels[kind as usize]).collect();
+        let found = kernel::look(formula, part, &counted, whole, self.prefixes, self.budget, &mut self.looked_at)?;
         Ok(found.map(|violation| CountingViolation {
             operations: violation.operations(),
             part: violation.part,
@@ -271,18 +328,27 @@ impl Looker<'_> {
         }))
     }
 
-    fn by_families(&mut self, part: &Operations<'_>, labels: &[Label]) -> Seen {
+    fn by_families(&mut self, part: &Operations<'_>, whole: &IntervalOrder) -> Seen {
         let Approximator { kind, k, families, .. } = &*self.formulas;
-        let numbered = Numbered::new(*kind, &self.initial, labels);
+        let (log, methods) = (self.log, &self.methods);
+        let operations = part.ops().map(|op| {
+            let operation = log.history.operation(op);
+            let method = methods[operation.input.method.0 as usize].expect("it fits the object");
+            (method, &operation.input.argument, operation.output())
+        });
+        let numbered = Numbered::new(*kind, &self.initial, operations);
         for events in self.prefixes.of(part.history()) {
-            let prefix = part.history().prefix(events);
+            let order = if events == part.history().marks().len() {
+                whole.approximate(*k)
+            } else {
+                IntervalOrder::of(&part.history().prefix(events)).approximate(*k)
+            };
             self.looked_at += 1;
-            let order = IntervalOrder::of(&prefix).approximate(*k);
-            let structure = numbered.structure(&order, *k);
+            let (structure, counts) = numbered.structure(&order, *k);
             for (family, formula) in families {
                 let Some(witness) = structure.find(formula, self.budget).map_err(Halt::Limit)? else { continue };
-                let shown: Vec<&Label> = witness.iter().map(|(_, label)| structure.label(*label)).collect();
-                let operations = numbered.operations(&order, &shown).map(|own| part.op(own)).collect();
+                let shown: Vec<Counts> = witness.iter().map(|(_, label)| counts[*label]).collect();
+                let operations = numbered.operations(&order, &shown).into_iter().map(|own| part.op(own)).collect();
                 return Ok(Some(CountingViolation {
                     part: part.name(),
                     events: events as u32,
@@ -298,105 +364,15 @@ impl Looker<'_> {
 }
 
 /// The kernel of a semaphore with that many permits at first. So many operations that give back make only so many permits.
-fn semaphore(permits: u64, labels: &[Label]) -> String {
-    let given_back = labels.iter().filter(|label| label.method == "release").count() as u64;
+fn semaphore(permits: u64, given_back: u64) -> String {
     // One more at least: the kernel must have every label, also where nothing is given back.
     let most = permits + given_back.max(1);
     if most <= SEMAPHORE_PERMITS_MAX { builtin::semaphore_between(permits, most) } else { builtin::semaphore(permits) }
 }
 
 /// The kernel of a readers-writer lock. So many operations that acquire it for reading make only so many readers.
-fn rwlock(labels: &[Label]) -> String {
-    let read = labels.iter().filter(|label| label.method == "read_acquire" || label.method == "try_read_acquire");
+fn rwlock(read: u64) -> String {
     // One at least: the kernel must have every label.
-    let readers = (read.count() as u64).max(1);
+    let readers = read.max(1);
     if readers <= READERS_MAX { builtin::rwlock_between(readers) } else { builtin::RWLOCK.to_owned() }
-}
-
-/// The labels of one object's operations, numbered, with what formulas may ask about them.
-struct Numbered {
-    labels: Vec<(Label, Facts)>,
-    /// By operation: its label when it has returned (or what it is if it never does), and its label before.
-    operations: Vec<(usize, usize)>,
-}
-
-impl Numbered {
-    fn new(kind: Kind, initial: &Value, labels: &[Label]) -> Self {
-        let mut numbers: HashMap<Label, usize> = HashMap::new();
-        let mut all: Vec<Label> = Vec::new();
-        let mut number = |label: &Label| {
-            *numbers.entry(label.clone()).or_insert_with(|| {
-                all.push(label.clone());
-                all.len() - 1
-            })
-        };
-        let operations = labels.iter().map(|label| (number(label), number(&label.pending()))).collect();
-        let value = |label: &Label| match role(kind, label) {
-            Role::Insert => Some(label.argument.clone()),
-            Role::Remove | Role::Observe => label.result.clone(),
-            Role::Removing | Role::Empty | Role::Other => None,
-        };
-        let mut values: Vec<Value> = all.iter().filter_map(value).collect();
-        values.sort_unstable();
-        values.dedup();
-        let facts = |label: &Label| {
-            let value = value(label);
-            let place = value.as_ref().and_then(|value| values.binary_search(value).ok());
-            let rank =
-                place.map_or(0, |place| if kind == Kind::PriorityQueueMin { values.len() - place } else { place });
-            Facts { role: role(kind, label), value: place, rank, initial: value.is_some_and(|value| value == *initial) }
-        };
-        let labels = all.iter().map(|label| (label.clone(), facts(label))).collect();
-        Numbered { labels, operations }
-    }
-
-    fn label_of(&self, order: &IntervalOrder, op: OpId) -> usize {
-        let (after, before) = self.operations[op.0 as usize];
-        if order.is_pending(op) { before } else { after }
-    }
-
-    fn structure(&self, order: &IntervalOrder, k: usize) -> Structure {
-        let mut counts: Vec<Option<Triangle>> = vec![None; self.labels.len()];
-        for op in (0..order.operations() as u32).map(OpId) {
-            let (first, last) = order.interval(op);
-            let last = if order.is_pending(op) { k } else { last };
-            counts[self.label_of(order, op)].get_or_insert_with(|| Triangle::new(k)).increment(first, last);
-        }
-        let labels = self.labels.iter().zip(counts);
-        Structure::new(k, labels.filter_map(|((label, facts), counts)| Some((label.clone(), facts.clone(), counts?))))
-    }
-
-    /// The operations with one of the labels, those called last where there are many.
-    fn operations<'s>(&'s self, order: &'s IntervalOrder, labels: &'s [&Label]) -> impl Iterator<Item = OpId> + 's {
-        let mut shown = vec![0; labels.len()];
-        let mut ops: Vec<OpId> = (0..order.operations() as u32)
-            .rev()
-            .map(OpId)
-            .filter(|&op| {
-                let label = &self.labels[self.label_of(order, op)].0;
-                let place = labels.iter().position(|shown| *shown == label);
-                place.is_some_and(|place| {
-                    shown[place] += 1;
-                    shown[place] <= kernel::OPERATIONS_MAX
-                })
-            })
-            .collect();
-        ops.reverse();
-        ops.into_iter()
-    }
-}
-
-/// What an operation does, as the formulas see it.
-fn role(kind: Kind, label: &Label) -> Role {
-    match (kind, &*label.method, &label.result) {
-        (Kind::Queue, "enq", _) | (Kind::Stack, "push", _) | (Kind::Bag, "add", _) | (Kind::Register, "write", _) => {
-            Role::Insert
-        }
-        (Kind::PriorityQueue | Kind::PriorityQueueMin, "insert", _) => Role::Insert,
-        (Kind::Register, "read", Some(_)) => Role::Observe,
-        (_, "deq" | "pop" | "poll" | "remove", Some(Value::Nil)) => Role::Empty,
-        (_, "deq" | "pop" | "poll" | "remove", Some(_)) => Role::Remove,
-        (_, "deq" | "pop" | "poll" | "remove", None) => Role::Removing,
-        _ => Role::Other,
-    }
 }

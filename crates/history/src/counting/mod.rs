@@ -19,6 +19,7 @@ mod approximate;
 pub mod kernel;
 mod label;
 pub mod logic;
+mod numbered;
 mod order;
 mod parts;
 mod representation;

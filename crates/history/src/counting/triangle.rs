@@ -14,6 +14,12 @@ impl Triangle {
         Triangle { k, counts: vec![0; (k + 1) * (k + 2) / 2] }
     }
 
+    /// Counters row by row: [0,0] [0,1] ... [0,k] [1,1] ...
+    pub(super) fn from_counts(k: usize, counts: &[u32]) -> Self {
+        debug_assert_eq!(counts.len(), (k + 1) * (k + 2) / 2);
+        Triangle { k, counts: counts.iter().map(|&count| u64::from(count)).collect() }
+    }
+
     fn place(&self, i: usize, j: usize) -> usize {
         debug_assert!(i <= j && j <= self.k);
         i * (self.k + 1) - i * i.saturating_sub(1) / 2 + (j - i)
