@@ -95,6 +95,6 @@ sound! {
     sound_on_sets: Set, [0, 1, 2, 3, 4], 30;
     sound_on_registers: Register, [0, 1, 2, 3, 4], 20;
     sound_on_mutexes: Mutex, [0, 1, 2, 3, 4], 30;
-    sound_on_rwlocks: RwLock, [0, 1, 2, 3, 4], 10;
-    sound_on_semaphores: Semaphore, [0, 1, 2, 3, 4], 10;
+    sound_on_rwlocks: RwLock, [0, 1, 2, 3, 4], 60;
+    sound_on_semaphores: Semaphore, [0, 1, 2, 3, 4], 60;
 }

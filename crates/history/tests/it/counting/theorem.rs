@@ -208,14 +208,17 @@ fn agree(name: &str, ks: std::ops::Range<usize>) {
             let walking = formula.clone().with_walks();
             let mut rng = Rng::new(k as u64 + 17);
             let (mut right, mut wrong) = (0, 0);
-            for _ in 0..super::histories(25) {
+            for i in 0..super::histories(25) {
                 let ops = draw(&object, &mut rng);
                 let log = log(&ops);
                 let answer = check(&log, &formula, Prefixes::Whole, &Budget::new()).unwrap();
                 assert_eq!(answer.halt, None);
-                let walked = check(&log, &walking, Prefixes::Whole, &Budget::new()).unwrap();
-                assert_eq!(walked.violation, answer.violation, "{name} k={k}: {ops:?}");
                 let expected = brute(&object, &ops, Some(k));
+                // What is wrong takes long to make small, once more.
+                if expected || i % 5 == 0 {
+                    let walked = check(&log, &walking, Prefixes::Whole, &Budget::new()).unwrap();
+                    assert_eq!(walked.violation, answer.violation, "{name} k={k}: {ops:?}");
+                }
                 assert_eq!(answer.violation.is_none(), expected, "{name} k={k}: {ops:?} {answer:?}");
                 *if expected { &mut right } else { &mut wrong } += 1;
             }
