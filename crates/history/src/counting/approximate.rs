@@ -225,7 +225,12 @@ type Seen = Result<Option<CountingViolation>, Halt>;
 
 impl Looker<'_> {
     fn part(&mut self, part: &Operations<'_>, whole: &IntervalOrder) -> Result<Seen, Unapproximated> {
-        if matches!(self.formulas.kind, Kind::Mutex | Kind::RwLock | Kind::Set | Kind::Semaphore | Kind::Register) {
+        let by_kernel = match self.formulas.kind {
+            Kind::Mutex | Kind::RwLock | Kind::Set | Kind::Semaphore => true,
+            Kind::Register => self.has_few_values(part),
+            _ => false,
+        };
+        if by_kernel {
             let (kinds, mut labels) = self.labels(part);
             let times =
                 |method: &str| kinds.iter().filter(|&&kind| labels[kind as usize].method == method).count() as u64;
@@ -278,6 +283,22 @@ impl Looker<'_> {
         );
         let result = operation.output().map(|output| if silent { Value::Nil } else { output.clone() });
         Label { method: method.to_owned(), argument: kind.argument(&operation.input), result }
+    }
+
+    /// Whether a register has few enough values for its kernel: with many, labels are not even made.
+    fn has_few_values(&self, part: &Operations<'_>) -> bool {
+        let mut values = vec![&self.initial];
+        for operation in part.ops().map(|op| self.log.history.operation(op)) {
+            let is_write = self.methods[operation.input.method.0 as usize] == Some("write");
+            let value = if is_write { Some(&operation.input.argument) } else { operation.output() };
+            if let Some(value) = value.filter(|value| !values.contains(value)) {
+                values.push(value);
+            }
+            if values.len() > REGISTER_VALUES_MAX {
+                return false;
+            }
+        }
+        true
     }
 
     /// Replaces the values of a register by numbers, the initial one by 0, and answers its kernel; `None` when there are many.

@@ -70,7 +70,7 @@ fn sound(kind: Kind, ks: &[usize], default: u64) {
         );
     }
     println!("{kind} by formula: {by_formula:?}");
-    if total < 1_000 || from > 0 {
+    if total.min(measured_max) < 1_000 || from > 0 {
         return;
     }
     let most = ks.iter().map(|k| beginnings.get(k).copied().unwrap_or(0)).max().unwrap_or(0);
