@@ -14,6 +14,7 @@ use selvedge_explore::{Access, Fairness, Kind, Pending, Readiness, Strategy, Thr
 use crate::fiber::{Fiber, Wants};
 use crate::history::Histories;
 use crate::lineup::Lineup;
+use crate::memory::arena;
 use crate::posix::objects::{self, Objects};
 use crate::race::Races;
 use crate::retry::Retries;
@@ -421,7 +422,7 @@ impl Control {
             Kind::Acquire => self.objects.mutex_free(inside) && self.objects.writable(inside),
             Kind::AcquireShared => self.objects.readable(inside),
             // SAFETY: the address of a semaphore that the thread is in a loop on.
-            Kind::Take => unsafe { *(inside as *const u32) > 0 },
+            Kind::Take => unsafe { *(inside as *const u32) > 0 || arena::is_freed(inside) },
             Kind::Await => self.fibers.get(inside).is_some_and(|fiber| fiber.ended),
             _ => false,
         }

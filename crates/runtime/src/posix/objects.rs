@@ -2,8 +2,10 @@
 //!
 //! Objects that strategies see are numbers: an address with a tag above it. Addresses of user memory fit 47 bits.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
+
+use selvedge_explore::Access;
 
 use crate::fiber::{Destructor, KEYS};
 
@@ -132,6 +134,13 @@ pub struct RwLock {
     pub readers: Vec<u8>,
 }
 
+impl RwLock {
+    /// What it is, as strategies see it.
+    pub fn old(&self) -> u64 {
+        if self.writer.is_some() { Access::HELD } else { self.readers.len() as u64 }
+    }
+}
+
 /// How far an initialisation is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Once {
@@ -168,6 +177,8 @@ pub struct Objects {
     pub onces: Table<Once>,
     /// Barriers.
     pub barriers: Table<Barrier>,
+    /// The objects in memory that may be freed: where they lie, and what strategies know them by.
+    pub in_heap: BTreeSet<(usize, u64)>,
     keys: Vec<Option<Option<Destructor>>>,
 }
 
@@ -180,7 +191,18 @@ impl Objects {
         empty(&mut self.futexes);
         empty(&mut self.onces);
         empty(&mut self.barriers);
+        self.in_heap.clear();
         self.keys.clear();
+    }
+
+    /// Forgets what is at this address; what a lock was.
+    pub fn remove(&mut self, address: usize) -> u64 {
+        self.conditions.remove(&address);
+        self.barriers.remove(&address);
+        self.onces.remove(&address);
+        let mutex = self.mutexes.remove(&address).and_then(|mutex| mutex.owner);
+        let rwlock = self.rwlocks.remove(&address).unwrap_or_default();
+        if mutex.is_some() { Access::HELD } else { rwlock.old() }
     }
 
     /// Whether nobody holds the mutex.
