@@ -96,6 +96,8 @@ pub struct Control {
     pub last: Option<Thread>,
     /// Whether it gave up its turn with it.
     pub gave_way: bool,
+    /// Whether the run only goes round loops of attempts that fail, in a search that goes through everything.
+    pub fruitless: bool,
     /// How many steps the same thread has made one after the other.
     pub in_a_row: u32,
     /// The threads that go round loops without effect, one bit each.

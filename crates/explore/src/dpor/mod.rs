@@ -373,6 +373,10 @@ impl Strategy for Dpor {
         self.redundant
     }
 
+    fn is_exhaustive(&self) -> bool {
+        true
+    }
+
     fn unfair(&self) -> u64 {
         self.unfair
     }

@@ -80,7 +80,9 @@ fn take(control: &mut Control, mutex: usize) {
     let current = control.current;
     control.objects.mutexes.insert(mutex, Mutex { owner: Some(current as u8), count: 1 });
     control.races.acquire(current, objects::lock(mutex));
-    control.fiber().spin.effect();
+    let spin = &mut control.fiber().spin;
+    spin.effect();
+    spin.takes();
 }
 
 /// What locking again answers to the owner; `None` when the caller does not own it.
@@ -139,6 +141,7 @@ pub fn try_lock(mutex: usize, flavour: Flavour, busy: c_int, pc: u64) -> c_int {
 pub fn give_up(control: &mut Control, mutex: usize) -> Access {
     let current = control.current;
     control.objects.mutexes.insert(mutex, Mutex::default());
+    control.fiber().spin.gives_back();
     control.races.release(current, objects::lock(mutex));
     Access::new(objects::lock(mutex), 1, Kind::Release).after(Access::HELD)
 }

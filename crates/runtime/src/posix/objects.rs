@@ -205,6 +205,19 @@ impl Objects {
         if mutex.is_some() { Access::HELD } else { rwlock.old() }
     }
 
+    /// Who holds the lock at this address, one bit each; everybody when nobody can tell, as with a semaphore.
+    pub fn holders(&self, address: usize) -> u64 {
+        let bit = |&thread: &u8| 1u64 << (thread % 64);
+        let mutex = self.mutexes.get(&address).map(|mutex| mutex.owner.as_ref().map_or(0, bit));
+        let rwlock = self.rwlocks.get(&address);
+        let rwlock =
+            rwlock.map(|lock| lock.writer.iter().chain(&lock.readers).fold(0, |all, thread| all | bit(thread)));
+        match (mutex, rwlock) {
+            (None, None) => u64::MAX,
+            (mutex, rwlock) => mutex.unwrap_or(0) | rwlock.unwrap_or(0),
+        }
+    }
+
     /// Whether nobody holds the mutex.
     pub fn mutex_free(&self, address: usize) -> bool {
         self.mutexes.get(&address).is_none_or(|mutex| mutex.owner.is_none())

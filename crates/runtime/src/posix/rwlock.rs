@@ -49,7 +49,9 @@ fn take(control: &mut Control, lock: usize, write: bool) -> u64 {
         state.readers.push(current as u8);
     }
     control.races.acquire(current, objects::lock(lock));
-    control.fiber().spin.effect();
+    let spin = &mut control.fiber().spin;
+    spin.effect();
+    spin.takes();
     old
 }
 
@@ -107,6 +109,7 @@ fn unlock(lock: usize, pc: u64) -> c_int {
             state.readers.swap_remove(at);
         }
         control.races.release(usize::from(current), objects::lock(lock));
+        control.fiber().spin.gives_back();
         control.fiber().spin.effect();
     });
     point::record(access, None);

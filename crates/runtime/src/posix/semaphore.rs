@@ -47,7 +47,9 @@ fn take(control: &mut Control, semaphore: P) -> u64 {
     *count(semaphore) -= 1;
     let current = control.current;
     control.races.acquire(current, objects::lock(semaphore as usize));
-    control.fiber().spin.effect();
+    let spin = &mut control.fiber().spin;
+    spin.effect();
+    spin.takes();
     u64::from(old)
 }
 
@@ -125,6 +127,7 @@ unsafe extern "C" fn post_at(semaphore: P) -> c_int {
     with(|control| {
         let current = control.current;
         control.races.release(current, access.object);
+        control.fiber().spin.gives_back();
         control.fiber().spin.effect();
     });
     point::record(access, None);
