@@ -71,6 +71,11 @@ pub fn barrier(address: usize) -> u64 {
     tagged(9, address)
 }
 
+/// A lock that the program says it has. Never part of a step.
+pub fn annotated(address: usize) -> u64 {
+    tagged(11, address)
+}
+
 /// In a word, what an object is; `None` for memory.
 pub fn name(object: u64) -> Option<&'static str> {
     if object & ABSTRACT == 0 {
