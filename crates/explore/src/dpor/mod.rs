@@ -184,10 +184,14 @@ impl Dpor {
     /// Whether an old race may ask for more now that the run goes on differently: its event was explored before its rival, did something else there than
     /// it did in this run, and so does not commute with something new that could come before it.
     fn is_another(&self, rival: usize, event: usize, fresh: usize) -> bool {
-        let expected = self.past.event(event);
-        let Some(explored) = self.nodes[rival].sleep.iter().find(|sleeper| sleeper.thread == expected.thread) else {
+        let sleep = &self.nodes[rival].sleep;
+        if sleep.is_empty() {
             return false;
-        };
+        }
+        let expected = self.past.event(event);
+        let explored = sleep.iter().find(|sleeper| sleeper.thread == expected.thread);
+        // What has one access is what it was thought to be.
+        let Some(explored) = explored.filter(|explored| explored.accesses.as_slice().len() > 1) else { return false };
         let apart = |&at: &usize| self.past.event(at).thread != expected.thread && !self.past.happens_before(rival, at);
         (fresh..self.past.len()).filter(apart).any(|at| explored.surprises(expected, self.past.event(at)))
     }
