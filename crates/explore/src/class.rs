@@ -39,6 +39,8 @@ fn mix(hash: u64, what: u64, before: u64) -> u64 {
 /// What is known of a word: the last write, and all reads since, in any order.
 #[derive(Clone, Copy, Default)]
 struct Place {
+    /// The run that this was written in: it is nothing in another.
+    run: u64,
     write: u64,
     reads: u64,
 }
@@ -48,6 +50,8 @@ struct Place {
 struct Noted {
     /// As [`brief`] has it.
     step: u64,
+    /// Its first access, as [`what`] has it.
+    access: u64,
     /// The hash of its thread before it.
     before: u64,
     /// Where its changes begin.
@@ -55,15 +59,16 @@ struct Noted {
     thread: u8,
 }
 
-/// All that is known after the last run. The next one begins as that one did, more often than not, and only what differs is
-/// done again: the same choices lead to the same accesses, or the program is one that no search can say anything of.
+/// Where a class is made up, and all that is known after the last run.
 struct Places {
     all: Box<[Place; PLACES]>,
+    /// By thread, all that it did.
     threads: [u64; Thread::MAX],
+    run: u64,
+    /// What follows is noted if runs begin as the last one did, more often than not, so that only what differs is done again: the same choices
+    /// lead to the same accesses, or the program is one that no search can say anything of.
     steps: Vec<Noted>,
-    /// The last access of every step, as [`what`] has it.
-    accesses: Vec<u64>,
-    /// What was there before each access.
+    /// What was in a place before each access.
     changes: Vec<(u32, Place)>,
 }
 
@@ -73,32 +78,50 @@ fn what(access: &Access) -> u64 {
     access.object ^ (access.kind as u64) << 59 ^ u64::from(access.size) << 48
 }
 
-/// A step in one word: who made it, whether it yielded, and where its accesses and picks end.
+/// A step in one word: who made it, and where its accesses and picks end.
 #[inline(always)]
 fn brief(step: &Step) -> u64 {
-    u64::from(step.thread.0) << 1
-        | u64::from(step.yielded)
-        | u64::from(step.accesses) << 9
-        | u64::from(step.picks) << 41
+    u64::from(step.thread.0) | u64::from(step.accesses) << 8 | u64::from(step.picks) << 40
+}
+
+/// The accesses of all steps that come before that one.
+#[inline(always)]
+fn begin(steps: &[Step], at: usize) -> usize {
+    at.checked_sub(1).map_or(0, |last| steps[last].accesses as usize)
 }
 
 impl Places {
     fn new() -> Self {
         let all = Box::new([Place::default(); PLACES]);
-        Places { all, threads: [0; Thread::MAX], steps: Vec::new(), accesses: Vec::new(), changes: Vec::new() }
+        Places { all, threads: [0; Thread::MAX], run: 0, steps: Vec::new(), changes: Vec::new() }
     }
 
     /// An access to a word, after what its thread did before. There is nothing to foresee here for the processor: this is done for every
     /// access of every run.
     #[inline(always)]
-    fn access(&mut self, word: u64, what: u64, kind: Kind, before: u64) -> u64 {
-        let at = (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % PLACES;
-        let Place { write, reads: since } = self.all[at];
-        self.changes.push((at as u32, self.all[at]));
+    fn touch<const FOLLOWS: bool>(&mut self, word: u64, what: u64, kind: Kind, before: u64) -> u64 {
+        let at = word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - PLACES.trailing_zeros());
+        let place = &mut self.all[at as usize % PLACES];
+        if FOLLOWS {
+            self.changes.push((at as u32, *place));
+        }
+        let known = u64::from(place.run == self.run).wrapping_neg();
+        let (write, since) = (place.write & known, place.reads & known);
         let reads = (READS >> kind as u32 & 1).wrapping_neg();
         let hash = mix(before, what, write.wrapping_add(since & !reads));
-        self.all[at] = Place { write: hash ^ (hash ^ write) & reads, reads: since.wrapping_add(hash) & reads };
+        *place = Place { run: self.run, write: hash ^ (hash ^ write) & reads, reads: since.wrapping_add(hash) & reads };
         hash
+    }
+
+    /// An access to more than one word.
+    #[cold]
+    fn touch_wide<const FOLLOWS: bool>(&mut self, access: &Access, before: u64) -> u64 {
+        if access.size > WIDEST {
+            return before;
+        }
+        let last = access.object.saturating_add(u64::from(access.size) - 1) >> 3;
+        let words = access.object >> 3..=last;
+        words.fold(before, |hash, word| self.touch::<FOLLOWS>(word, what(access), access.kind, hash))
     }
 
     /// How many steps are those of the last run.
@@ -107,7 +130,8 @@ impl Places {
         let mut same = pairs.take_while(|(noted, step)| noted.step == brief(step)).count();
         // What was picked is not noted, so nothing can be told from there on.
         while same > 0
-            && (steps[same - 1].picks > 0 || self.accesses[same - 1] != last_access(&steps[same - 1], accesses))
+            && (steps[same - 1].picks > 0
+                || accesses.get(begin(steps, same - 1)).map(what) != Some(self.steps[same - 1].access))
         {
             same -= 1;
         }
@@ -123,49 +147,62 @@ impl Places {
         for (at, place) in self.changes.drain(changes as usize..).rev() {
             self.all[at as usize % PLACES] = place;
         }
-        self.accesses.truncate(steps);
     }
 
-    /// The class of a run.
-    fn class(&mut self, trace: &Trace) -> u64 {
+    /// Forgets the last run.
+    fn renew(&mut self) {
+        self.run += 1;
+        self.threads = [0; Thread::MAX];
+    }
+
+    /// The class of a run, which may follow the last one from its beginning.
+    fn class<const FOLLOWS: bool>(&mut self, trace: &Trace) -> u64 {
         let (steps, accesses) = trace.with_accesses();
-        let same = self.in_common(steps, accesses);
-        self.back(same);
-        let mut from = same.checked_sub(1).map_or(0, |last| steps[last].accesses as usize);
-        for (at, step) in steps.iter().enumerate().skip(same) {
-            let thread = step.thread.index() % Thread::MAX;
-            let before = self.threads[thread];
-            let changes = self.changes.len() as u32;
-            self.steps.push(Noted { step: brief(step), before, changes, thread: step.thread.0 });
-            self.accesses.push(last_access(step, accesses));
-            let mut hash = before;
-            while from < step.accesses as usize
-                && let Some(access) = accesses.get(from)
-            {
-                from += 1;
-                if (access.object & 7) + u64::from(access.size) <= 8 {
-                    hash = self.access(access.object >> 3, what(access), access.kind, hash);
-                } else if access.size <= WIDEST {
-                    let last = access.object.saturating_add(u64::from(access.size) - 1) >> 3;
-                    for word in access.object >> 3..=last {
-                        hash = self.access(word, what(access), access.kind, hash);
-                    }
+        let mut same = 0;
+        if FOLLOWS {
+            same = self.in_common(steps, accesses);
+            self.back(same);
+        } else {
+            self.renew();
+        }
+        let mut end = begin(steps, same) as u32;
+        let mut rest = steps[same..].iter();
+        let (mut thread, mut left) = (0, 0);
+        'accesses: for access in &accesses[end as usize..] {
+            while left == 0 {
+                // What comes after the last step is of one that was not made to its end.
+                let Some(step) = rest.next() else { break 'accesses };
+                (thread, left) = (step.thread.index() % Thread::MAX, step.accesses - end);
+                end = step.accesses;
+                if FOLLOWS {
+                    let (before, changes) = (self.threads[thread], self.changes.len() as u32);
+                    let (step, access) = (brief(step), what(access));
+                    self.steps.push(Noted { step, access, before, changes, thread: thread as u8 });
                 }
             }
-            if step.picks > 0 {
-                hash = trace.picks(at).iter().fold(hash, |hash, pick| mix(hash, u64::from(pick.chosen) + 1, 0));
-            }
-            self.threads[thread] = hash ^ u64::from(step.yielded) << 63;
+            left -= 1;
+            let before = self.threads[thread];
+            self.threads[thread] = if (access.object & 7) + u64::from(access.size) <= 8 {
+                self.touch::<FOLLOWS>(access.object >> 3, what(access), access.kind, before)
+            } else {
+                self.touch_wide::<FOLLOWS>(access, before)
+            };
         }
-        let last = steps.iter().fold(0, |last, step| last.max(step.thread.index()));
-        self.threads[..=last % Thread::MAX].iter().zip(0..).fold(0, |class, (hash, thread)| mix(class, thread, *hash))
+        finish(trace, self.threads)
     }
 }
 
-/// The last access up to the end of a step, as [`what`] has it.
-#[inline(always)]
-fn last_access(step: &Step, accesses: &[Access]) -> u64 {
-    (step.accesses as usize).checked_sub(1).and_then(|last| accesses.get(last)).map_or(0, what)
+/// What threads picked, and then everything together. That a thread gave up its turn orders nothing, and tells it nothing.
+fn finish(trace: &Trace, mut threads: [u64; Thread::MAX]) -> u64 {
+    let steps = trace.steps();
+    if steps.last().is_some_and(|step| step.picks > 0) {
+        for (at, step) in steps.iter().enumerate() {
+            let hash = &mut threads[step.thread.index() % Thread::MAX];
+            *hash = trace.picks(at).iter().fold(*hash, |hash, pick| mix(hash, u64::from(pick.chosen) + 1, 0));
+        }
+    }
+    let last = steps.iter().fold(0, |last, step| last.max(step.thread.index()));
+    threads[..=last % Thread::MAX].iter().zip(0..).fold(0, |class, (hash, thread)| mix(class, thread, *hash))
 }
 
 /// What to do with a run that has ended.
@@ -181,6 +218,8 @@ pub enum Look {
 pub struct Classes {
     seen: Box<[u64]>,
     places: Places,
+    /// Whether runs begin as the last one did.
+    follows: bool,
     /// Whether runs of classes that are known are expected, so that nobody looks at a run before it is known to be of another. So it is at
     /// first: nothing is lost but a few runs that are made twice.
     expects: bool,
@@ -188,14 +227,12 @@ pub struct Classes {
     known: u32,
 }
 
-impl Default for Classes {
-    /// None is known.
-    fn default() -> Self {
-        Classes { seen: vec![0; SEEN].into(), places: Places::new(), expects: true, runs: 0, known: 0 }
-    }
-}
-
 impl Classes {
+    /// None is known. Whether runs are expected to begin as the last one did matters to the speed only.
+    pub fn new(follows: bool) -> Self {
+        Classes { seen: vec![0; SEEN].into(), places: Places::new(), follows, expects: true, runs: 0, known: 0 }
+    }
+
     /// Whether the next run need not be looked at while it is under way.
     pub fn expects(&self) -> bool {
         self.expects
@@ -204,10 +241,11 @@ impl Classes {
     /// The class of a run, if one that ends so has one: where it was given up, as far as it went.
     fn of(&mut self, trace: &Trace, end: End) -> Option<u64> {
         match end {
-            End::Complete => Some(self.places.class(trace)),
-            End::Stopped(stop) if !matches!(stop, Stop::Diverged(_)) => Some(self.places.class(trace)),
-            _ => None,
+            End::Complete => {}
+            End::Stopped(stop) if !matches!(stop, Stop::Diverged(_)) => {}
+            _ => return None,
         }
+        Some(if self.follows { self.places.class::<true>(trace) } else { self.places.class::<false>(trace) })
     }
 
     /// A run ended that was not looked at.

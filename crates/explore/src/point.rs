@@ -168,6 +168,11 @@ pub trait Strategy {
         true
     }
 
+    /// Whether most runs begin as the last one did.
+    fn follows(&self) -> bool {
+        false
+    }
+
     /// Which of `options` results (at least one) the step under way has.
     fn pick(&mut self, options: u32) -> u32;
 

@@ -497,7 +497,7 @@ pub fn search(
     allowed: &Allowed,
     report: &mut TestReport,
 ) -> Option<Coverage> {
-    let mut classes = repeats_classes(settings).then(Classes::default);
+    let mut classes = repeats_classes(settings).then(|| Classes::new(with(|control| control.strategy.follows())));
     loop {
         if let ControlFlow::Break(coverage) = with(|control| control.strategy.start()) {
             return Some(coverage);

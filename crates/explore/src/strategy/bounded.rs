@@ -179,6 +179,10 @@ impl Strategy for Bounded {
         Some(thread)
     }
 
+    fn follows(&self) -> bool {
+        true
+    }
+
     fn pick(&mut self, options: u32) -> u32 {
         self.search.result(options)
     }

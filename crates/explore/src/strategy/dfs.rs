@@ -254,6 +254,10 @@ impl Strategy for Dfs {
         self.search.thread(ready, preferred(ready, last))
     }
 
+    fn follows(&self) -> bool {
+        true
+    }
+
     fn pick(&mut self, options: u32) -> u32 {
         self.search.result(options)
     }
