@@ -23,6 +23,14 @@ SELVEDGE_TEST(local_static) {
     other.join();
 }
 
+SELVEDGE_TEST(three_at_one_local_static) {
+    auto use = [] { assert(settings().level == 5); };
+    std::thread first(use), second(use), third(use);
+    first.join();
+    second.join();
+    third.join();
+}
+
 static std::atomic<int> tries;
 
 struct Fragile {

@@ -201,6 +201,11 @@ pub trait Strategy {
         false
     }
 
+    /// Whether it goes through everything there is, so that it would not come to an end of loops that have none.
+    fn is_exhaustive(&self) -> bool {
+        false
+    }
+
     /// How many runs were ended because they could only have repeated others.
     fn redundant(&self) -> u64 {
         0

@@ -14,6 +14,7 @@ use selvedge_explore::{Access, Fairness, Kind, Pending, Readiness, Strategy, Thr
 use crate::fiber::{Fiber, Wants};
 use crate::history::Histories;
 use crate::lineup::Lineup;
+use crate::memory::arena;
 use crate::posix::objects::{self, Objects};
 use crate::race::Races;
 use crate::retry::Retries;
@@ -95,6 +96,8 @@ pub struct Control {
     pub last: Option<Thread>,
     /// Whether it gave up its turn with it.
     pub gave_way: bool,
+    /// Whether the run only goes round loops of attempts that fail, in a search that goes through everything.
+    pub fruitless: bool,
     /// How many steps the same thread has made one after the other.
     pub in_a_row: u32,
     /// The threads that go round loops without effect, one bit each.
@@ -421,7 +424,7 @@ impl Control {
             Kind::Acquire => self.objects.mutex_free(inside) && self.objects.writable(inside),
             Kind::AcquireShared => self.objects.readable(inside),
             // SAFETY: the address of a semaphore that the thread is in a loop on.
-            Kind::Take => unsafe { *(inside as *const u32) > 0 },
+            Kind::Take => unsafe { *(inside as *const u32) > 0 || arena::is_freed(inside) },
             Kind::Await => self.fibers.get(inside).is_some_and(|fiber| fiber.ended),
             _ => false,
         }

@@ -55,8 +55,9 @@ impl Wants {
             Wants::Mutex(mutex) => control.objects.mutex_free(mutex),
             Wants::Shared(lock) => control.objects.readable(lock),
             Wants::Exclusive(lock) => control.objects.writable(lock),
+            // What was freed is not waited for: the wait itself is the error.
             // SAFETY: the address of a semaphore that the thread is in a call on.
-            Wants::Unit(semaphore) => unsafe { *(semaphore as *const u32) > 0 },
+            Wants::Unit(semaphore) => unsafe { *(semaphore as *const u32) > 0 || arena::is_freed(semaphore) },
             Wants::End(other) => control.fibers[other].ended,
             Wants::Wake => control.fibers[thread].woken,
             Wants::Change => {

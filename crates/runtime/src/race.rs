@@ -242,6 +242,11 @@ impl Races {
         self.clocks.all[thread][thread] += 1;
     }
 
+    /// What was published at an object is of an earlier one.
+    pub fn forget_object(&mut self, object: u64) {
+        self.objects.remove(&(object as usize));
+    }
+
     /// An atomic access; answers one that it races with. The access itself belongs to what a release publishes, so it is noted before.
     #[inline(never)]
     pub fn atomic(

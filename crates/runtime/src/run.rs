@@ -26,6 +26,7 @@ pub fn renew(globals: &Snapshot) {
         (control.last, control.gave_way, control.in_a_row) = (None, false, 0);
         (control.spinning, control.waiting, control.joining) = (0, 0, 0);
         control.under_way = false;
+        control.fruitless = false;
         control.trace.clear();
         control.details.clear();
         if let Some(callers) = &mut control.callers {

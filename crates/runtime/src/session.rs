@@ -324,6 +324,7 @@ pub fn prepare(settings: &Settings) -> Result<(), String> {
         held: 0,
         last: None,
         gave_way: false,
+        fruitless: false,
         in_a_row: 0,
         spinning: 0,
         waiting: 0,

@@ -19,6 +19,10 @@ const ROUND_MAX: usize = 256;
 /// A stack deeper than this is not looked at.
 const STACK_MAX: u64 = 64 << 10;
 
+/// So often a thread may come back to where it failed to take something, having given back what it had taken, before a search that goes through
+/// everything gives up the run. Another round would find what this one found.
+const RETURNS_MAX: u32 = 1;
+
 /// What a thread did since it last had an effect.
 #[derive(Debug, Default)]
 pub struct Spin {
@@ -35,6 +39,14 @@ pub struct Spin {
     reads: Vec<Access>,
     /// What it waits to see changed.
     pub awaited: Vec<Access>,
+    /// The states in which it failed to take something, since it last had all that it wanted.
+    failures: Vec<u64>,
+    /// Whether the last thing that it tried to take it did not get.
+    failed: bool,
+    /// Whether it has given something back since.
+    gave_back: bool,
+    /// How often it came back to one of them.
+    returns: u32,
 }
 
 impl Spin {
@@ -43,6 +55,8 @@ impl Spin {
         self.effect();
         self.timeouts = 0;
         self.awaited.clear();
+        (self.failed, self.gave_back) = (false, false);
+        self.gives_back();
     }
 
     /// The thread changed something.
@@ -109,6 +123,9 @@ impl Spin {
     pub fn gives_way(&mut self) -> bool {
         self.quiet += 1;
         self.yields += 1;
+        // One that lets the others go between its attempts does what it can: if it never succeeds, that is a livelock.
+        self.failed = false;
+        self.gives_back();
         self.yields > 1
     }
 
@@ -124,6 +141,49 @@ impl Spin {
         self.quiet += 1;
         self.looks += 1;
         self.looks - 1
+    }
+
+    /// The thread took something.
+    pub fn takes(&mut self) {
+        self.failed = false;
+    }
+
+    /// The thread gives back something that it held: because it did not get something else, or because it is done.
+    pub fn gives_back(&mut self) {
+        self.gave_back = self.failed;
+        if !self.failed && !self.failures.is_empty() {
+            self.forget_failures();
+        }
+    }
+
+    #[cold]
+    fn forget_failures(&mut self) {
+        self.failures.clear();
+        self.returns = 0;
+    }
+
+    /// Whether the thread goes round a loop that takes things and gives them back.
+    pub fn goes_round(&self) -> bool {
+        self.returns > 0
+    }
+
+    /// The thread tried to take something in vain; answers whether it only goes round a loop that takes things and gives them back until it has
+    /// them all. Each of several such threads can keep the others from it for ever, and each is let go: no loop of these waits, and
+    /// there is no end of runs that differ in the number of rounds.
+    pub fn fails(&mut self, pc: u64, top: u64) -> bool {
+        let again = self.failures.is_empty() || self.gave_back;
+        (self.failed, self.gave_back) = (true, false);
+        let (sp, registers) = site::registers();
+        if !again || sp >= top || top - sp > STACK_MAX || self.failures.len() >= ROUND_MAX {
+            return false;
+        }
+        let state = hash(pc, sp, &registers, top);
+        if self.failures.contains(&state) {
+            self.returns += 1;
+        } else {
+            self.failures.push(state);
+        }
+        self.returns > RETURNS_MAX
     }
 
     /// What it tried to take in vain and waits for.

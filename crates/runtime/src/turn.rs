@@ -2,7 +2,7 @@
 //!
 //! Invariant: what [`Control::decide_quickly`] leaves out would have changed nothing; a strategy is asked in either way once before every step.
 
-use selvedge_explore::{Decision, Readiness, Thread};
+use selvedge_explore::{Decision, Readiness, Stop, Thread};
 
 use crate::control::{self, Control, Left, Next};
 use crate::retry;
@@ -74,6 +74,9 @@ impl Control {
         if enabled == 0 {
             let left = retry::end(self);
             return self.leave(left);
+        }
+        if self.fruitless {
+            return self.leave(Left::Stopped(Stop::Unfair));
         }
         if self.trace.len() as u64 >= self.settings.steps_max {
             return self.leave(Left::Truncated);

@@ -224,8 +224,9 @@ impl Tested {
                 show_time(time)
             ),
             ("fairness", _) => format!(
-                "{} given up as unfair: a loop went round again and again while others could go, and it counts its rounds or \
-                 looks at the clock, so that no two rounds are the same",
+                "{} given up as unfair: a loop went round again and again while others could go; it counts its rounds or \
+                 looks at the clock, so that no two rounds are the same, or it takes locks and gives them back until it \
+                 has them all",
                 if self.report.unfair == 1 { "1 run was".into() } else { format!("{} runs were", count(self.report.unfair)) }
             ),
             ("interrupted", _) => "interrupted".to_owned(),

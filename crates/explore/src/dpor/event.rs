@@ -68,6 +68,19 @@ impl Event {
         self.thread == other.thread || self.created == Some(other.thread) || self.conflicts(other)
     }
 
+    /// Whether this event conflicts with another in a way that could not be known from `expected`, which is the same event as it was thought to
+    /// come out: by something that its thread did before its next step.
+    pub(super) fn surprises(&self, expected: &Event, other: &Event) -> bool {
+        let unknown = |access: &&Access| {
+            let mut foreseen = expected.accesses.as_slice().iter().filter(|foreseen| foreseen.overlaps(access));
+            !foreseen.any(|foreseen| {
+                foreseen.waits || foreseen.condition != Condition::Always || foreseen.kind == access.kind
+            })
+        };
+        let mut unforeseen = self.accesses.as_slice().iter().filter(unknown);
+        unforeseen.any(|access| conflict(std::slice::from_ref(access), other.accesses.as_slice()))
+    }
+
     /// The same event as it would come out right before `rival` instead of after it: an access that depends on the value found
     /// finds what `rival` found.
     pub(super) fn before(&self, rival: &Event) -> Event {

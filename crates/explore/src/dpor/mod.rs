@@ -29,7 +29,7 @@ use crate::access::{Access, Thread};
 use crate::fair::Patience;
 use crate::point::{ChoicePoint, Coverage, Decision, End, Readiness, Run, Stop, Strategy};
 
-use event::{Accesses, Event, conflict, weak_initial};
+use event::{Accesses, Event, Place, conflict, weak_initial};
 use race::{Past, Race};
 use wakeup::{Branch, Wakeup};
 
@@ -63,6 +63,8 @@ struct Node {
     picks: Vec<Picked>,
     /// What the thread's step touched, over all its results.
     touched: Accesses,
+    /// The step as a wakeup tree asked for it, if one did. The thread may have done more before its next step.
+    expected: Option<Event>,
 }
 
 /// The search.
@@ -133,52 +135,79 @@ impl Dpor {
     fn enter(&mut self, at: &ChoicePoint<'_>) -> Decision {
         let sleep = self.sleepers(at);
         let rest = self.carry.take().unwrap_or_else(|| self.trees.root());
-        let (thread, picks) = match self.wanted(rest, at) {
-            Some(event) => (event.thread, prescribed(&event)),
+        let (thread, picks, expected) = match self.wanted(rest, at) {
+            Some(event) => (event.thread, prescribed(&event), Some(event)),
             None => match awake(at, &sleep) {
-                Some(thread) => (thread, Vec::new()),
+                Some(thread) => (thread, Vec::new(), None),
                 None => {
                     self.trees.release(rest);
                     return Decision::Stop(Stop::Redundant);
                 }
             },
         };
-        self.nodes.push(Node { thread, sleep, rest, picks, touched: Accesses::None });
+        self.nodes.push(Node { thread, sleep, rest, picks, touched: Accesses::None, expected });
         Decision::Run(thread)
     }
 
     /// Takes over the new part of the run, and plans what its races ask for.
     fn learn(&mut self, run: &Run<'_>) {
-        let mut races = std::mem::take(&mut self.races);
-        races.clear();
-        self.past.truncate(self.fresh.min(run.trace.len()));
-        for at in self.past.len()..run.trace.len() {
+        let fresh = self.fresh.min(run.trace.len());
+        self.past.truncate(fresh);
+        let known = self.past.races().len();
+        for at in fresh..run.trace.len() {
             let step = run.trace.step(at);
             let picks = run.trace.picks(at).iter().map(|pick| pick.chosen).collect();
             let accesses = Accesses::from(run.trace.accesses(at));
-            self.past.push(Event { thread: step.thread, created: step.created, picks, accesses }, &mut races);
+            self.past.push(Event { thread: step.thread, created: step.created, picks, accesses });
         }
-        for &Race { rival, event } in &races {
-            let moved = self.past.event(event).before(self.past.event(rival));
-            self.plan(rival, &moved);
+        for race in 0..self.past.races().len() {
+            let Race { rival, event } = self.past.races()[race];
+            if race >= known || self.is_another(rival, event, fresh) {
+                let moved = self.past.event(event).before(self.past.event(rival));
+                self.plan(rival, &moved);
+            }
         }
         if !matches!(run.end, End::Complete | End::Stopped(Stop::Redundant)) {
+            let mut races = std::mem::take(&mut self.races);
             for pending in run.pending {
                 races.clear();
                 let event = race::event_of(pending);
-                self.past.races_of(&event, &mut races);
+                self.past.races_of(&event, &mut races, 0);
                 for race in &races {
                     self.plan(race.rival, &event.before(self.past.event(race.rival)));
                 }
             }
+            self.races = races;
         }
-        self.races = races;
+    }
+
+    /// Whether an old race may ask for more now that the run goes on differently: its event was explored before its rival, did something else there than
+    /// it did in this run, and so does not commute with something new that could come before it.
+    fn is_another(&self, rival: usize, event: usize, fresh: usize) -> bool {
+        let sleep = &self.nodes[rival].sleep;
+        if sleep.is_empty() {
+            return false;
+        }
+        let expected = self.past.event(event);
+        let explored = sleep.iter().find(|sleeper| sleeper.thread == expected.thread);
+        // What has one access is what it was thought to be.
+        let Some(explored) = explored.filter(|explored| explored.accesses.as_slice().len() > 1) else { return false };
+        let apart = |&at: &usize| self.past.event(at).thread != expected.thread && !self.past.happens_before(rival, at);
+        (fresh..self.past.len()).filter(apart).any(|at| explored.surprises(expected, self.past.event(at)))
     }
 
     /// Sees to it that some run has the event before its rival, unless one of those explored or planned has.
     fn plan(&mut self, rival: usize, event: &Event) {
         let (Some(node), Some(sequence)) = (self.nodes.get(rival), self.past.turned(rival, event)) else { return };
-        if node.sleep.iter().any(|sleeper| weak_initial(sleeper, &sequence).is_some()) {
+        let explored = |sleeper: &Event| match weak_initial(sleeper, &sequence) {
+            Some(Place::At(at)) => !sequence[..at].iter().any(|earlier| sleeper.surprises(sequence[at], earlier)),
+            // A plan that was taken for the same as the step of this point may have been dropped, though it is not.
+            Some(Place::Outside) => {
+                !node.expected.as_ref().is_some_and(|step| self.past.event(rival).surprises(step, event))
+            }
+            None => false,
+        };
+        if node.sleep.iter().any(explored) {
             return;
         }
         self.trees.insert(node.rest, sequence);
@@ -208,6 +237,7 @@ impl Dpor {
                 node.thread = event.thread;
                 node.picks = prescribed(&event);
                 node.touched = Accesses::None;
+                node.expected = Some(event);
                 self.carry = Some(child);
                 return;
             }
@@ -345,6 +375,10 @@ impl Strategy for Dpor {
 
     fn redundant(&self) -> u64 {
         self.redundant
+    }
+
+    fn is_exhaustive(&self) -> bool {
+        true
     }
 
     fn unfair(&self) -> u64 {

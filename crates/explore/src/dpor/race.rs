@@ -4,7 +4,8 @@
 //! before it or is it. An event waits for a lock, a semaphore or a change only when its access says so; the rival of such an
 //! event is not what allowed it to go but the last event before which it could have gone itself (for a mutex: the
 //! acquisition of whoever released it). This is the treatment of blocking of the journal version of optimal DPOR
-//! (Abdulla et al., JACM 64(4), 2017, section 10), made to fit counted and shared locks.
+//! (Abdulla et al., JACM 64(4), 2017, section 10), made to fit counted and shared locks, and events that touch more than what they
+//! wait for: a thread that took a lock, and allocated memory before its next step.
 
 use std::cmp::Reverse;
 
@@ -28,6 +29,8 @@ pub(super) struct Past {
     /// One more than the index of the event that created each thread.
     born: Vec<u32>,
     found: Vec<(u32, u32)>,
+    /// The races of all events.
+    races: Vec<Race>,
 }
 
 /// An event, and one before which it could have come.
@@ -50,6 +53,7 @@ impl Past {
     /// Keeps the first `len` events.
     pub(super) fn truncate(&mut self, len: usize) {
         self.events.truncate(len);
+        self.races.truncate(self.races.partition_point(|race| race.event < len));
         self.clocks.truncate(len * self.width);
         for table in [&mut self.last, &mut self.born] {
             table.clear();
@@ -91,18 +95,26 @@ impl Past {
         self.clock(b)[self.events[a].thread.index()] > a as u32
     }
 
+    /// The races of all events, in their order.
+    pub(super) fn races(&self) -> &[Race] {
+        &self.races
+    }
+
     /// Adds an event at the end, with the races that it has with earlier ones.
-    pub(super) fn push(&mut self, event: Event, races: &mut Vec<Race>) {
+    pub(super) fn push(&mut self, event: Event) {
         let at = self.events.len();
-        let mut clock = self.races_of(&event, races);
+        let mut races = std::mem::take(&mut self.races);
+        let known = races.len();
+        let mut clock = self.races_of(&event, &mut races, known);
+        self.races = races;
         clock[event.thread.index()] = at as u32 + 1;
         self.clocks.extend_from_slice(&clock[..self.width]);
         self.events.push(event);
         self.index(at);
     }
 
-    /// The clock that an event would have if it came next, not counting itself.
-    pub(super) fn races_of(&mut self, event: &Event, races: &mut Vec<Race>) -> [u32; WIDTH] {
+    /// The clock that an event would have if it came next, not counting itself. Its races come behind the first `known`.
+    pub(super) fn races_of(&mut self, event: &Event, races: &mut Vec<Race>, known: usize) -> [u32; WIDTH] {
         self.widen(event.thread);
         let mut base = [0; WIDTH];
         let before = self.last[event.thread.index()].max(self.born[event.thread.index()]) as usize;
@@ -121,24 +133,34 @@ impl Past {
             let rival = if access.waits {
                 self.rival_of_waiting(event, access, at as usize).filter(|&rival| {
                     let thread = self.events[rival].thread;
-                    thread != event.thread && !self.known(&base, &found, index, rival)
+                    thread != event.thread && !self.known(event, &base, &found, index, rival)
                 })
             } else {
                 Some(at as usize)
             };
             let race = rival.map(|rival| Race { rival, event: self.events.len() });
-            races.extend(race.filter(|race| !races.contains(race)));
+            races.extend(race.filter(|race| !races[known..].contains(race)));
             join(&mut clock, self.clock(at as usize));
         }
         self.found = found;
         clock
     }
 
-    /// Whether the rival happens before the event for another reason than the access at `index`.
-    fn known(&self, base: &[u32; WIDTH], found: &[(u32, u32)], index: usize, rival: usize) -> bool {
+    /// Whether the rival happens before the event for another reason than the access at `index`. What happens before something that the event
+    /// had to wait for is no reason: an event that comes before the rival comes before that, too.
+    fn known(&self, event: &Event, base: &[u32; WIDTH], found: &[(u32, u32)], index: usize, rival: usize) -> bool {
         let thread = self.events[rival].thread.index();
-        base[thread] > rival as u32
-            || found.iter().any(|&(at, access)| access as usize != index && self.happens_before(rival, at as usize))
+        let waits = |access: u32| event.accesses.as_slice()[access as usize].waits;
+        let behind = |at: usize| {
+            let mut gates = found.iter().filter(|&&(_, access)| waits(access));
+            had_to_wait(event) && gates.any(|&(gate, _)| self.happens_before(at, gate as usize))
+        };
+        let reason = |&(at, access): &(u32, u32)| {
+            access as usize != index
+                && self.happens_before(rival, at as usize)
+                && (waits(access) || !behind(at as usize))
+        };
+        base[thread] > rival as u32 || found.iter().any(reason)
     }
 
     /// The earlier events that the event depends on, latest first, each with the access that shows it. Stops at an access
@@ -163,9 +185,11 @@ impl Past {
             }
         }
         // Of two accesses that meet the same event, the one that did not have to wait for it shows that the event could have come before it:
-        // a wait that was woken, and would have timed out.
-        let accesses = event.accesses.as_slice();
-        found.sort_unstable_by_key(|&(at, index)| (Reverse(at), accesses[index as usize].waits, Reverse(index)));
+        // a wait that was woken, and would have timed out. Unless the event could not have come at all without it.
+        let (accesses, waited) = (event.accesses.as_slice(), had_to_wait(event));
+        found.sort_unstable_by_key(|&(at, index)| {
+            (Reverse(at), accesses[index as usize].waits != waited, Reverse(index))
+        });
     }
 
     /// The last event before which a waiting event could have gone, given that it went after the one at `from`.
@@ -239,6 +263,12 @@ impl Past {
         sequence.push(event);
         Some(sequence)
     }
+}
+
+/// Whether the event could not come before what it waits for. What it waits for then comes first among its accesses; what else it touches
+/// is what its thread did before its next step.
+fn had_to_wait(event: &Event) -> bool {
+    event.accesses.as_slice().first().is_some_and(|access| access.waits)
 }
 
 /// How many readers hold a lock after a sequence.

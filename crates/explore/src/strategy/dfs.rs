@@ -275,6 +275,10 @@ impl Strategy for Dfs {
         self.unfair > 0
     }
 
+    fn is_exhaustive(&self) -> bool {
+        true
+    }
+
     fn unfair(&self) -> u64 {
         self.unfair
     }

@@ -61,6 +61,9 @@ pub enum Op {
     Yield,
     /// Waits, as a recognised spin loop does, until somebody changes the variable.
     Changed(usize, Addr),
+    /// Keeps a block for whoever takes one; takes one, if there is any. No steps: they belong to the one before.
+    Keep,
+    Reuse(usize),
 }
 
 #[derive(Clone, Debug)]
@@ -123,6 +126,7 @@ pub struct Machine<'a> {
     locks: Vec<Hold>,
     semaphores: Vec<u64>,
     queues: Vec<Vec<usize>>,
+    blocks: u64,
     pub trace: Trace,
     fairness: Fairness,
 }
@@ -132,6 +136,7 @@ const SEMAPHORE: u64 = LOCK + 1000;
 const CONDITION: u64 = LOCK + 2000;
 const WAKE: u64 = LOCK + 3000;
 const ENDED: u64 = LOCK + 4000;
+const BLOCKS: u64 = LOCK + 5000;
 
 impl<'a> Machine<'a> {
     fn new(program: &'a Program) -> Self {
@@ -152,6 +157,7 @@ impl<'a> Machine<'a> {
             locks: vec![Hold::Free; program.locks],
             semaphores: program.semaphores.clone(),
             queues: vec![vec![]; program.conditions],
+            blocks: 0,
             trace: Trace::new(),
             fairness: Fairness::new(),
         };
@@ -204,6 +210,19 @@ impl<'a> Machine<'a> {
                     } else {
                         next
                     }
+                }
+                Op::Keep => {
+                    self.trace.access(Access::new(BLOCKS, 1, Kind::Update));
+                    self.blocks += 1;
+                    next
+                }
+                Op::Reuse(register) => {
+                    let found = self.blocks.min(1);
+                    let kind = if found > 0 { Kind::Update } else { Kind::Read };
+                    self.trace.access(Access::new(BLOCKS, 1, kind));
+                    self.blocks -= found;
+                    self.threads[thread].registers[register] = found as i64;
+                    next
                 }
                 Op::Jump(to) => to,
                 Op::Equal(a, b, to) => {

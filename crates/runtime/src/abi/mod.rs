@@ -1,5 +1,6 @@
 //! What the compilers' thread-sanitizer passes call: gcc 12, clang 14 to 19, rustc 1.95.
 
+pub mod annotate;
 pub mod atomic;
 pub mod outside;
 pub mod plain;

@@ -123,7 +123,7 @@ fn operate(column: usize, place: usize) {
         finish(column, call, value, pc);
     }
     if turns {
-        mutex::unlock(TURN, Flavour::Normal, pc);
+        mutex::unlock(TURN, Flavour::Turn, pc);
     }
 }
 
@@ -142,7 +142,7 @@ fn take_turn(column: usize, place: usize, pc: u64) {
         point::arrive(point::nothing(), Wants::Gate, pc);
         point::record(point::nothing(), None);
     }
-    mutex::lock(TURN, Flavour::Normal, pc);
+    mutex::lock(TURN, Flavour::Turn, pc);
 }
 
 /// The call, as a step; whether the operation is to be made. In phase 1 a result that was declared comes without it, too.

@@ -18,7 +18,7 @@ use selvedge_explore::{Access, Kind, Pick};
 use crate::control::{active, state, with};
 use crate::fiber::{Wants, fail};
 use crate::heap::{__libc_calloc, __libc_free, __libc_malloc, __libc_memalign, __libc_realloc};
-use crate::posix::objects;
+use crate::posix::{lifetime, objects};
 use crate::race::{Conflict, Touch};
 use crate::{point, site, sys};
 
@@ -192,6 +192,11 @@ fn mark(address: usize, units: usize, state: u8) {
     }
 }
 
+/// Where in the arena an address lies.
+pub fn offset(address: usize) -> usize {
+    address.wrapping_sub(BASE)
+}
+
 /// Whether an address lies in a block that was freed and not handed out again.
 pub fn is_freed(address: usize) -> bool {
     // SAFETY: shadow of an address inside the arena.
@@ -351,6 +356,9 @@ fn release(block: usize, pc: u64) {
         // The block's end follows from the thread's last step without a decision in between, and conflicts with every access to it.
         let end = Access { changed: false, ..Access::new(block as u64, (units * UNIT) as u32, Kind::Write) };
         control.trace.amend(end);
+        if !control.objects.in_heap.is_empty() {
+            lifetime::freed(control, block, units * UNIT);
+        }
         let current = control.current;
         if control.races.on { control.races.freed(current, touch) } else { None }
     });

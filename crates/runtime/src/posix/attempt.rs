@@ -9,6 +9,7 @@ use selvedge_explore::{Access, Condition, Kind};
 use crate::control::{Control, with};
 use crate::fiber::Wants;
 use crate::point;
+use crate::posix::objects;
 
 /// An attempt that is under way.
 pub struct Attempt {
@@ -39,6 +40,14 @@ pub fn arrive(mut access: Access, pc: u64) -> Attempt {
     Attempt { access, wanted, waited }
 }
 
+/// Whether what the current thread wants is held by another that goes round such a loop, too: then each keeps the other from going on, and one of
+/// them has to be luckier. One who does not may hold it for ever, and then nobody ever goes on.
+fn is_kept_by_another_who_does(control: &Control, object: u64) -> bool {
+    let holders = control.objects.holders(objects::inner(object) as usize);
+    let others = (0..control.created).filter(|&other| other != control.current && !control.fibers[other].ended);
+    others.filter(|&other| control.fibers[other].spin.goes_round()).any(|other| holders >> other & 1 == 1)
+}
+
 impl Attempt {
     /// It succeeds: the access is recorded with what was found.
     pub fn succeeds(mut self, control: &mut Control, old: u64) {
@@ -52,7 +61,13 @@ impl Attempt {
         self.access.kind = Kind::Read;
         self.access.old = old;
         control.fiber().spin.read(&self.wanted.after(old));
-        let yields = timed && control.fiber().spin.gives_way();
+        let fiber = control.fiber();
+        let (pc, top) = (fiber.pc, fiber.top);
+        let goes_round = !timed && objects::is_abstract(self.access.object) && fiber.spin.fails(pc, top);
+        if goes_round && is_kept_by_another_who_does(control, self.access.object) {
+            control.fruitless = control.strategy.is_exhaustive();
+        }
+        let yields = goes_round || timed && control.fiber().spin.gives_way();
         self.record(control, yields);
     }
 

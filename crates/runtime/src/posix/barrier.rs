@@ -6,7 +6,10 @@ use selvedge_explore::{Access, Kind};
 
 use crate::control::{active, with};
 use crate::fiber::Wants;
-use crate::posix::condition::{rouse, sleep};
+use crate::memory::arena;
+use crate::posix::condition::{refuse, rouse, sleep};
+use crate::posix::lifetime::{self, Use};
+use crate::posix::mutex::{DESTROYS, INITIALISES};
 use crate::posix::objects::{self, Barrier};
 use crate::posix::real;
 use crate::{point, site};
@@ -21,11 +24,10 @@ type P = *mut c_void;
 
 unsafe extern "C" fn init_at(barrier: P, attributes: P, count: u32) -> c_int {
     if active() {
+        arena::check(barrier as usize, 1, true, site::pc());
+        forget(barrier as usize, INITIALISES, site::pc());
         let state = Barrier { count, waiting: Vec::new() };
-        with(|control| {
-            control.objects.barriers.insert(barrier as usize, state);
-            control.renewed(objects::barrier(barrier as usize), 0);
-        });
+        with(|control| control.objects.barriers.insert(barrier as usize, state));
     }
     // SAFETY: the caller's request.
     unsafe { real::pthread_barrier_init()(barrier, attributes, count) }
@@ -33,13 +35,29 @@ unsafe extern "C" fn init_at(barrier: P, attributes: P, count: u32) -> c_int {
 
 unsafe extern "C" fn destroy_at(barrier: P) -> c_int {
     if active() {
-        with(|control| {
-            control.objects.barriers.remove(&(barrier as usize));
-            control.renewed(objects::barrier(barrier as usize), 0);
-        });
+        check(barrier as usize, DESTROYS, site::pc());
+        forget(barrier as usize, DESTROYS, site::pc());
     }
     // SAFETY: the caller's request; libc never saw anybody wait.
-    unsafe { real::pthread_barrier_destroy()(barrier) }
+    let answer = unsafe { real::pthread_barrier_destroy()(barrier) };
+    if active() && answer == 0 {
+        lifetime::destroyed(barrier as usize);
+    }
+    answer
+}
+
+fn forget(barrier: usize, verb: &'static str, pc: u64) {
+    let waiting = with(|control| {
+        let state = control.objects.barriers.remove(&barrier).unwrap_or_default();
+        control.renewed(objects::barrier(barrier), 0);
+        state.waiting
+    });
+    refuse(&waiting, verb, "a barrier", pc);
+}
+
+/// The current thread does something to a barrier, which must be there.
+fn check(barrier: usize, verb: &'static str, pc: u64) {
+    Use { address: barrier, object: objects::barrier(barrier), verb, noun: "a barrier" }.check(pc);
 }
 
 /// The count of a barrier that was initialised before the run: glibc keeps it in the third word.
@@ -53,6 +71,7 @@ fn wait(barrier: usize, pc: u64) -> c_int {
     let queue = objects::barrier(barrier);
     let access = Access::new(queue, 1, Kind::Update);
     point::arrive(access, Wants::Nothing, pc);
+    check(barrier, "waits at", pc);
     let last = with(|control| {
         let current = control.current;
         control.races.release(current, queue);

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use crate::control::{Body, active, with};
 use crate::fiber::{self, Destructor};
-use crate::posix::mutex::Flavour;
+use crate::posix::mutex::{Flavour, INITIALISES};
 use crate::posix::{condition, keys, mutex, once, real, thread, time};
 use crate::{point, site};
 
@@ -23,6 +23,10 @@ crate::entries! {
     thrd_exit => exit_at;
     thrd_yield => yield_at;
     thrd_sleep => sleep_at;
+    mtx_init => init_at;
+    mtx_destroy => destroy_at;
+    cnd_init => condition_init_at;
+    cnd_destroy => condition_destroy_at;
     mtx_lock => lock_at;
     mtx_unlock => unlock_at;
     cnd_wait => wait_at;
@@ -125,6 +129,34 @@ unsafe extern "C" fn sleep_at(length: *mut libc::timespec, rest: P) -> c_int {
     0
 }
 
+unsafe extern "C" fn init_at(mutex: P, kind: c_int) -> c_int {
+    mutex::forget(mutex, INITIALISES, Flavour::Normal, site::pc());
+    // SAFETY: the caller's request.
+    unsafe { real::mtx_init()(mutex, kind) }
+}
+
+unsafe extern "C" fn destroy_at(mutex: P) {
+    mutex::destroy(mutex, Flavour::Normal, || {
+        // SAFETY: the caller's request; libc never saw it locked.
+        unsafe { real::mtx_destroy()(mutex) };
+        0
+    });
+}
+
+unsafe extern "C" fn condition_init_at(condition: P) -> c_int {
+    condition::forget(condition, INITIALISES, site::pc());
+    // SAFETY: the caller's request.
+    unsafe { real::cnd_init()(condition) }
+}
+
+unsafe extern "C" fn condition_destroy_at(condition: P) {
+    condition::destroy(condition, || {
+        // SAFETY: the caller's request; libc never saw anybody wait.
+        unsafe { real::cnd_destroy()(condition) };
+        0
+    });
+}
+
 unsafe extern "C" fn lock_at(mutex: P) -> c_int {
     if !active() {
         // SAFETY: the caller's request.
@@ -162,7 +194,7 @@ unsafe extern "C" fn wait_at(condition: P, mutex: P) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::cnd_wait()(condition, mutex) };
     }
-    answer(condition::wait(condition as usize, mutex as usize, Flavour::Normal, None, site::pc()))
+    answer(condition::wait(condition as usize, mutex as usize, flavour(mutex), None, site::pc()))
 }
 
 unsafe extern "C" fn timedwait_at(condition: P, mutex: P, time: P) -> c_int {
@@ -171,7 +203,7 @@ unsafe extern "C" fn timedwait_at(condition: P, mutex: P, time: P) -> c_int {
         return unsafe { real::cnd_timedwait()(condition, mutex, time) };
     }
     let until = time::until(time, true);
-    answer(condition::wait(condition as usize, mutex as usize, Flavour::Normal, until, site::pc()))
+    answer(condition::wait(condition as usize, mutex as usize, flavour(mutex), until, site::pc()))
 }
 
 unsafe extern "C" fn signal_at(condition: P) -> c_int {

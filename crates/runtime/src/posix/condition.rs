@@ -5,11 +5,14 @@
 
 use std::ffi::{c_int, c_void};
 
+use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Kind, Pick};
 
 use crate::control::{Control, active, with};
-use crate::fiber::Wants;
-use crate::posix::mutex::{self, Flavour};
+use crate::fiber::{Wants, fail};
+use crate::memory::arena;
+use crate::posix::lifetime::{self, Use};
+use crate::posix::mutex::{self, DESTROYS, Flavour, INITIALISES};
 use crate::posix::objects;
 use crate::posix::{real, time};
 use crate::{point, site};
@@ -65,11 +68,25 @@ pub fn rouse(control: &mut Control, thread: u8) {
     control.trace.access(Access::new(objects::wake(usize::from(thread)), 1, Kind::Write));
 }
 
+/// The current thread does something to a condition variable, which must be there.
+fn check(condition: usize, verb: &'static str, pc: u64) {
+    Use { address: condition, object: objects::queue(condition), verb, noun: "a condition variable" }.check(pc);
+}
+
 /// Waits for a signal.
 pub fn wait(condition: usize, mutex: usize, flavour: Flavour, until: Option<u64>, pc: u64) -> c_int {
+    if !mutex::is_mine(mutex) {
+        if flavour != Flavour::Normal {
+            return libc::EPERM;
+        }
+        let current = with(|control| control.current);
+        fail(FindingKind::Misuse, format!("T{current} waits with a mutex that it does not hold"), pc);
+    }
     let queue = objects::queue(condition);
     let access = Access::new(queue, 1, Kind::Update);
     point::arrive(access, Wants::Nothing, pc);
+    check(condition, "waits for", pc);
+    mutex::check(mutex, "gives up", flavour, pc);
     let count = with(|control| {
         let current = control.current as u8;
         let count = control.objects.mutexes.get(&mutex).map_or(1, |held| held.count);
@@ -85,6 +102,10 @@ pub fn wait(condition: usize, mutex: usize, flavour: Flavour, until: Option<u64>
         let waiting = control.objects.conditions.entry(condition).or_default();
         waiting.retain(|&other| other != thread);
     });
+    // One who was woken does not need the condition variable any more.
+    if !woken {
+        check(condition, "waits for", pc);
+    }
     mutex::lock(mutex, flavour, pc);
     with(|control| control.objects.mutexes.entry(mutex).or_default().count = count);
     if woken { 0 } else { libc::ETIMEDOUT }
@@ -95,6 +116,7 @@ pub fn signal(condition: usize, all: bool, pc: u64) -> c_int {
     let queue = objects::queue(condition);
     let access = Access::new(queue, 1, Kind::Update);
     point::arrive(access, Wants::Nothing, pc);
+    check(condition, "signals", pc);
     with(|control| {
         let current = control.current;
         control.races.release(current, queue);
@@ -118,25 +140,51 @@ pub fn signal(condition: usize, all: bool, pc: u64) -> c_int {
     0
 }
 
-fn forget(condition: P) {
-    if active() {
-        with(|control| {
-            control.objects.conditions.remove(&(condition as usize));
-            control.renewed(objects::queue(condition as usize), 0);
-        });
+/// The condition variable is destroyed or initialised.
+pub fn forget(condition: P, verb: &'static str, pc: u64) {
+    if !active() {
+        return;
+    }
+    if verb == DESTROYS {
+        check(condition as usize, verb, pc);
+    } else {
+        arena::check(condition as usize, 1, true, pc);
+    }
+    let waiting = with(|control| {
+        let waiting = control.objects.conditions.remove(&(condition as usize)).unwrap_or_default();
+        control.renewed(objects::queue(condition as usize), 0);
+        waiting
+    });
+    refuse(&waiting, verb, "a condition variable", pc);
+}
+
+/// What somebody waits for is not destroyed or initialised.
+pub fn refuse(waiting: &[u8], verb: &str, noun: &str, pc: u64) {
+    if let Some(thread) = waiting.first() {
+        let current = with(|control| control.current);
+        fail(FindingKind::Misuse, format!("T{current} {verb} {noun} while T{thread} waits for it"), pc);
     }
 }
 
+/// As [`forget`] for a destruction.
+pub fn destroy(condition: P, real: impl FnOnce() -> c_int) -> c_int {
+    forget(condition, DESTROYS, site::pc());
+    let answer = real();
+    if active() && answer == 0 {
+        lifetime::destroyed(condition as usize);
+    }
+    answer
+}
+
 unsafe extern "C" fn init_at(condition: P, attributes: P) -> c_int {
-    forget(condition);
+    forget(condition, INITIALISES, site::pc());
     // SAFETY: the caller's request.
     unsafe { real::pthread_cond_init()(condition, attributes) }
 }
 
 unsafe extern "C" fn destroy_at(condition: P) -> c_int {
-    forget(condition);
     // SAFETY: the caller's request; libc never saw anybody wait.
-    unsafe { real::pthread_cond_destroy()(condition) }
+    destroy(condition, || unsafe { real::pthread_cond_destroy()(condition) })
 }
 
 unsafe extern "C" fn wait_at(condition: P, mutex: P) -> c_int {
@@ -144,7 +192,7 @@ unsafe extern "C" fn wait_at(condition: P, mutex: P) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::pthread_cond_wait()(condition, mutex) };
     }
-    wait(condition as usize, mutex as usize, Flavour::Normal, None, site::pc())
+    wait(condition as usize, mutex as usize, mutex::flavour(mutex as usize), None, site::pc())
 }
 
 unsafe extern "C" fn timedwait_at(condition: P, mutex: P, time: P) -> c_int {
@@ -152,7 +200,7 @@ unsafe extern "C" fn timedwait_at(condition: P, mutex: P, time: P) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::pthread_cond_timedwait()(condition, mutex, time) };
     }
-    wait(condition as usize, mutex as usize, Flavour::Normal, time::until(time, true), site::pc())
+    wait(condition as usize, mutex as usize, mutex::flavour(mutex as usize), time::until(time, true), site::pc())
 }
 
 unsafe extern "C" fn clockwait_at(condition: P, mutex: P, clock: c_int, time: P) -> c_int {
@@ -160,7 +208,7 @@ unsafe extern "C" fn clockwait_at(condition: P, mutex: P, clock: c_int, time: P)
         // SAFETY: the caller's request.
         return unsafe { real::pthread_cond_clockwait()(condition, mutex, clock, time) };
     }
-    wait(condition as usize, mutex as usize, Flavour::Normal, time::until(time, true), site::pc())
+    wait(condition as usize, mutex as usize, mutex::flavour(mutex as usize), time::until(time, true), site::pc())
 }
 
 unsafe extern "C" fn signal_at(condition: P) -> c_int {

@@ -7,6 +7,7 @@ use selvedge_explore::{Access, Kind};
 
 use crate::control::{active, with};
 use crate::fiber::{Wants, fail};
+use crate::memory::arena;
 use crate::posix::condition::{rouse, sleep};
 use crate::posix::{objects, time};
 use crate::{point, site, sys};
@@ -26,6 +27,8 @@ fn wait(word: usize, expected: u32, until: Option<u64>, pc: u64) -> c_long {
     let queue = objects::futex(word);
     let access = Access::new(word as u64, 4, Kind::Read);
     point::arrive(access, Wants::Nothing, pc);
+    // To wake who waits at an address is no access to it, and may come when the memory is gone.
+    arena::check(word, size_of::<u32>(), false, pc);
     // SAFETY: the caller's word.
     let found = unsafe { *(word as *const u32) };
     with(|control| {

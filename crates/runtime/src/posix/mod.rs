@@ -6,6 +6,7 @@ pub mod c11;
 pub mod condition;
 pub mod futex;
 pub mod keys;
+pub mod lifetime;
 pub mod mutex;
 pub mod objects;
 pub mod once;

@@ -7,6 +7,8 @@ use selvedge_explore::{Access, Condition, Kind};
 
 use crate::control::{Control, active, with};
 use crate::fiber::{Wants, fail};
+use crate::memory::arena;
+use crate::posix::lifetime::{self, Use};
 use crate::posix::objects::{self, Mutex};
 use crate::posix::{attempt, real};
 use crate::{point, site};
@@ -30,6 +32,11 @@ crate::entries_with_registers! {
     pthread_spin_trylock => spin_trylock_at;
 }
 
+/// What is said of a thread that initialises or destroys something.
+pub const INITIALISES: &str = "initialises";
+/// The other.
+pub const DESTROYS: &str = "destroys";
+
 /// How a mutex treats an owner who locks it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
@@ -39,10 +46,28 @@ pub enum Flavour {
     Recursive,
     /// It refuses.
     Checking,
+    /// A spin lock: as the first.
+    Spin,
+    /// A lock of ours, that lies nowhere.
+    Turn,
+}
+
+impl Flavour {
+    fn noun(self) -> &'static str {
+        if self == Flavour::Spin { "a spin lock" } else { "a mutex" }
+    }
+}
+
+/// The current thread does something to a mutex, which must be there.
+pub fn check(mutex: usize, verb: &'static str, flavour: Flavour, pc: u64) {
+    if flavour == Flavour::Turn {
+        return;
+    }
+    Use { address: mutex, object: objects::lock(mutex), verb, noun: flavour.noun() }.check(pc);
 }
 
 /// What glibc's object says.
-fn flavour(mutex: usize) -> Flavour {
+pub fn flavour(mutex: usize) -> Flavour {
     const KIND: usize = 16;
     // SAFETY: `__kind` of glibc's `pthread_mutex_t` on x86-64; the caller's mutex.
     match unsafe { *((mutex + KIND) as *const i32) } & 3 {
@@ -60,7 +85,9 @@ fn take(control: &mut Control, mutex: usize) {
     let current = control.current;
     control.objects.mutexes.insert(mutex, Mutex { owner: Some(current as u8), count: 1 });
     control.races.acquire(current, objects::lock(mutex));
-    control.fiber().spin.effect();
+    let spin = &mut control.fiber().spin;
+    spin.effect();
+    spin.takes();
 }
 
 /// What locking again answers to the owner; `None` when the caller does not own it.
@@ -74,7 +101,7 @@ fn again(mutex: usize, flavour: Flavour) -> Option<c_int> {
                 Some(0)
             }
             Flavour::Checking => Some(libc::EDEADLK),
-            Flavour::Normal => None,
+            Flavour::Normal | Flavour::Spin | Flavour::Turn => None,
         }
     })
 }
@@ -82,10 +109,12 @@ fn again(mutex: usize, flavour: Flavour) -> Option<c_int> {
 /// Locks, and waits for it.
 pub fn lock(mutex: usize, flavour: Flavour, pc: u64) -> c_int {
     if let Some(answer) = again(mutex, flavour) {
+        check(mutex, "locks", flavour, pc);
         return answer;
     }
     let access = Access::new(objects::lock(mutex), 1, Kind::Acquire).waiting().after(Access::FREE);
     point::arrive(access, Wants::Mutex(mutex), pc);
+    check(mutex, "locks", flavour, pc);
     with(|control| take(control, mutex));
     point::record(access, None);
     0
@@ -101,6 +130,7 @@ pub fn try_lock(mutex: usize, flavour: Flavour, busy: c_int, pc: u64) -> c_int {
     }
     let access = Access::new(objects::lock(mutex), 1, Kind::Acquire).if_found(Condition::Equals(Access::FREE));
     let attempt = attempt::arrive(access, pc);
+    check(mutex, "tries to lock", flavour, pc);
     with(|control| {
         if control.objects.mutex_free(mutex) {
             take(control, mutex);
@@ -116,23 +146,31 @@ pub fn try_lock(mutex: usize, flavour: Flavour, busy: c_int, pc: u64) -> c_int {
 pub fn give_up(control: &mut Control, mutex: usize) -> Access {
     let current = control.current;
     control.objects.mutexes.insert(mutex, Mutex::default());
+    control.fiber().spin.gives_back();
     control.races.release(current, objects::lock(mutex));
     Access::new(objects::lock(mutex), 1, Kind::Release).after(Access::HELD)
 }
 
+/// Whether the current thread holds the mutex.
+pub fn is_mine(mutex: usize) -> bool {
+    with(|control| held(control, mutex).owner == Some(control.current as u8))
+}
+
 /// Unlocks.
 pub fn unlock(mutex: usize, flavour: Flavour, pc: u64) -> c_int {
+    check(mutex, "unlocks", flavour, pc);
     let (owner, count, current) = with(|control| {
         let held = held(control, mutex);
         (held.owner, held.count, control.current as u8)
     });
     if owner != Some(current) {
-        if flavour != Flavour::Normal {
+        if matches!(flavour, Flavour::Recursive | Flavour::Checking) {
             return libc::EPERM;
         }
+        let noun = flavour.noun();
         let message = match owner {
-            Some(owner) => format!("T{current} unlocks a mutex that T{owner} holds"),
-            None => format!("T{current} unlocks a mutex that nobody holds"),
+            Some(owner) => format!("T{current} unlocks {noun} that T{owner} holds"),
+            None => format!("T{current} unlocks {noun} that nobody holds"),
         };
         fail(FindingKind::Misuse, message, pc);
     }
@@ -142,6 +180,7 @@ pub fn unlock(mutex: usize, flavour: Flavour, pc: u64) -> c_int {
     }
     let access = Access::new(objects::lock(mutex), 1, Kind::Release).after(Access::HELD);
     point::arrive(access, Wants::Nothing, pc);
+    check(mutex, "unlocks", flavour, pc);
     with(|control| {
         give_up(control, mutex);
         control.fiber().spin.effect();
@@ -152,9 +191,15 @@ pub fn unlock(mutex: usize, flavour: Flavour, pc: u64) -> c_int {
 
 type P = *mut c_void;
 
-fn forget(mutex: P, pc: u64) {
+/// The mutex is destroyed or initialised.
+pub fn forget(mutex: P, verb: &'static str, flavour: Flavour, pc: u64) {
     if !active() {
         return;
+    }
+    if verb == DESTROYS {
+        check(mutex as usize, verb, flavour, pc);
+    } else {
+        arena::check(mutex as usize, 1, true, pc);
     }
     let owner = with(|control| {
         let owner = control.objects.mutexes.remove(&(mutex as usize)).and_then(|held| held.owner);
@@ -163,20 +208,30 @@ fn forget(mutex: P, pc: u64) {
         owner
     });
     if let Some(owner) = owner {
-        fail(FindingKind::Misuse, format!("a mutex is destroyed or initialised while T{owner} holds it"), pc);
+        let (current, noun) = (with(|control| control.current), flavour.noun());
+        fail(FindingKind::Misuse, format!("T{current} {verb} {noun} while T{owner} holds it"), pc);
     }
 }
 
+/// As [`forget`] for a destruction.
+pub fn destroy(mutex: P, flavour: Flavour, real: impl FnOnce() -> c_int) -> c_int {
+    forget(mutex, DESTROYS, flavour, site::pc());
+    let answer = real();
+    if active() && answer == 0 {
+        lifetime::destroyed(mutex as usize);
+    }
+    answer
+}
+
 unsafe extern "C" fn init_at(mutex: P, attributes: P) -> c_int {
-    forget(mutex, site::pc());
+    forget(mutex, INITIALISES, Flavour::Normal, site::pc());
     // SAFETY: the caller's request; writes the kind that `flavour` reads.
     unsafe { real::pthread_mutex_init()(mutex, attributes) }
 }
 
 unsafe extern "C" fn destroy_at(mutex: P) -> c_int {
-    forget(mutex, site::pc());
     // SAFETY: the caller's request; libc never saw it locked.
-    unsafe { real::pthread_mutex_destroy()(mutex) }
+    destroy(mutex, Flavour::Normal, || unsafe { real::pthread_mutex_destroy()(mutex) })
 }
 
 unsafe extern "C" fn lock_at(mutex: P) -> c_int {
@@ -220,15 +275,14 @@ unsafe extern "C" fn unlock_at(mutex: P) -> c_int {
 }
 
 unsafe extern "C" fn spin_init_at(lock: P, shared: c_int) -> c_int {
-    forget(lock, site::pc());
+    forget(lock, INITIALISES, Flavour::Spin, site::pc());
     // SAFETY: the caller's request.
     unsafe { real::pthread_spin_init()(lock, shared) }
 }
 
 unsafe extern "C" fn spin_destroy_at(lock: P) -> c_int {
-    forget(lock, site::pc());
     // SAFETY: the caller's request.
-    unsafe { real::pthread_spin_destroy()(lock) }
+    destroy(lock, Flavour::Spin, || unsafe { real::pthread_spin_destroy()(lock) })
 }
 
 unsafe extern "C" fn spin_lock_at(mutex: P) -> c_int {
@@ -236,7 +290,7 @@ unsafe extern "C" fn spin_lock_at(mutex: P) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::pthread_spin_lock()(mutex) };
     }
-    lock(mutex as usize, Flavour::Normal, site::pc())
+    lock(mutex as usize, Flavour::Spin, site::pc())
 }
 
 unsafe extern "C" fn spin_trylock_at(mutex: P) -> c_int {
@@ -244,7 +298,7 @@ unsafe extern "C" fn spin_trylock_at(mutex: P) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::pthread_spin_trylock()(mutex) };
     }
-    try_lock(mutex as usize, Flavour::Normal, libc::EBUSY, site::pc())
+    try_lock(mutex as usize, Flavour::Spin, libc::EBUSY, site::pc())
 }
 
 unsafe extern "C" fn spin_unlock_at(mutex: P) -> c_int {
@@ -252,5 +306,5 @@ unsafe extern "C" fn spin_unlock_at(mutex: P) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::pthread_spin_unlock()(mutex) };
     }
-    unlock(mutex as usize, Flavour::Normal, site::pc())
+    unlock(mutex as usize, Flavour::Spin, site::pc())
 }

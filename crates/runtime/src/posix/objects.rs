@@ -2,8 +2,10 @@
 //!
 //! Objects that strategies see are numbers: an address with a tag above it. Addresses of user memory fit 47 bits.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
+
+use selvedge_explore::Access;
 
 use crate::fiber::{Destructor, KEYS};
 
@@ -69,6 +71,11 @@ pub fn barrier(address: usize) -> u64 {
     tagged(9, address)
 }
 
+/// A lock that the program says it has. Never part of a step.
+pub fn annotated(address: usize) -> u64 {
+    tagged(11, address)
+}
+
 /// In a word, what an object is; `None` for memory.
 pub fn name(object: u64) -> Option<&'static str> {
     if object & ABSTRACT == 0 {
@@ -132,6 +139,13 @@ pub struct RwLock {
     pub readers: Vec<u8>,
 }
 
+impl RwLock {
+    /// What it is, as strategies see it.
+    pub fn old(&self) -> u64 {
+        if self.writer.is_some() { Access::HELD } else { self.readers.len() as u64 }
+    }
+}
+
 /// How far an initialisation is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Once {
@@ -168,6 +182,8 @@ pub struct Objects {
     pub onces: Table<Once>,
     /// Barriers.
     pub barriers: Table<Barrier>,
+    /// The objects in memory that may be freed: where they lie, and what strategies know them by.
+    pub in_heap: BTreeSet<(usize, u64)>,
     keys: Vec<Option<Option<Destructor>>>,
 }
 
@@ -180,7 +196,31 @@ impl Objects {
         empty(&mut self.futexes);
         empty(&mut self.onces);
         empty(&mut self.barriers);
+        self.in_heap.clear();
         self.keys.clear();
+    }
+
+    /// Forgets what is at this address; what a lock was.
+    pub fn remove(&mut self, address: usize) -> u64 {
+        self.conditions.remove(&address);
+        self.barriers.remove(&address);
+        self.onces.remove(&address);
+        let mutex = self.mutexes.remove(&address).and_then(|mutex| mutex.owner);
+        let rwlock = self.rwlocks.remove(&address).unwrap_or_default();
+        if mutex.is_some() { Access::HELD } else { rwlock.old() }
+    }
+
+    /// Who holds the lock at this address, one bit each; everybody when nobody can tell, as with a semaphore.
+    pub fn holders(&self, address: usize) -> u64 {
+        let bit = |&thread: &u8| 1u64 << (thread % 64);
+        let mutex = self.mutexes.get(&address).map(|mutex| mutex.owner.as_ref().map_or(0, bit));
+        let rwlock = self.rwlocks.get(&address);
+        let rwlock =
+            rwlock.map(|lock| lock.writer.iter().chain(&lock.readers).fold(0, |all, thread| all | bit(thread)));
+        match (mutex, rwlock) {
+            (None, None) => u64::MAX,
+            (mutex, rwlock) => mutex.unwrap_or(0) | rwlock.unwrap_or(0),
+        }
     }
 
     /// Whether nobody holds the mutex.

@@ -6,12 +6,13 @@
 
 use std::ffi::{c_int, c_void};
 
-use selvedge_explore::{Access, Kind};
+use selvedge_explore::{Access, Condition, Kind};
 
 use crate::abi::atomic;
 use crate::control::{active, with};
 use crate::fiber::Wants;
 use crate::memory::reset;
+use crate::posix::lifetime::Use;
 use crate::posix::objects::{self, Once};
 use crate::posix::real;
 use crate::{point, site};
@@ -67,16 +68,19 @@ fn begin(once: usize, pc: u64) -> bool {
     }
 }
 
+/// It changes something exactly when it finds that the initialisation has not begun: a reduction has to know what it would find elsewhere.
 fn look(once: usize, pc: u64) -> Once {
-    let access = Access::new(objects::lock(once), 1, Kind::Update);
+    let begun = Condition::Equals(Once::New as u64);
+    let access = Access::new(objects::lock(once), 1, Kind::Update).if_found(begun);
     point::arrive(access, Wants::Nothing, pc);
+    Use { address: once, object: objects::lock(once), verb: "looks at", noun: "an initialisation" }.check(pc);
     with(|control| {
         let state = control.objects.onces.entry(once).or_default();
         let found = *state;
         if found == Once::New {
             *state = Once::Running;
         }
-        let mut access = access;
+        let mut access = access.after(found as u64);
         if found != Once::New {
             access.kind = Kind::Read;
         }
@@ -98,7 +102,8 @@ fn end(once: usize, state: Once, pc: u64) {
         control.races.release(current, done);
         control.trace.access(access);
         // Those who look from now on find it so.
-        control.trace.access(Access::new(objects::lock(once), 1, Kind::Write));
+        let running = Once::Running as u64;
+        control.trace.access(Access::new(objects::lock(once), 1, Kind::Write).after(running));
         point::finish(control, None, false, None);
     });
 }

@@ -95,6 +95,7 @@ real! { "C"
     sem_timedwait: fn(P, P) -> c_int;
     sem_clockwait: fn(P, c_int, P) -> c_int;
     sem_post: fn(P) -> c_int;
+    sem_destroy: fn(P) -> c_int;
     sem_init: fn(P, c_int, u32) -> c_int;
     sem_getvalue: fn(P, P) -> c_int;
     usleep: fn(u32) -> c_int;
@@ -121,6 +122,10 @@ real! { "C"
     thrd_sleep: fn(P, P) -> c_int;
     thrd_yield: fn();
     thrd_exit: fn(c_int);
+    mtx_init: fn(P, c_int) -> c_int;
+    mtx_destroy: fn(P);
+    cnd_init: fn(P) -> c_int;
+    cnd_destroy: fn(P);
     mtx_lock: fn(P) -> c_int;
     mtx_trylock: fn(P) -> c_int;
     mtx_timedlock: fn(P, P) -> c_int;

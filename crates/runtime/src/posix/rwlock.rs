@@ -7,6 +7,9 @@ use selvedge_explore::{Access, Condition, Kind};
 
 use crate::control::{Control, active, with};
 use crate::fiber::{Wants, fail};
+use crate::memory::arena;
+use crate::posix::lifetime::{self, Use};
+use crate::posix::mutex::{DESTROYS, INITIALISES};
 use crate::posix::objects::{self, RwLock};
 use crate::posix::{attempt, real};
 use crate::{point, site};
@@ -30,22 +33,25 @@ crate::entries_with_registers! {
 
 type P = *mut c_void;
 
-fn old(lock: &RwLock) -> u64 {
-    if lock.writer.is_some() { Access::HELD } else { lock.readers.len() as u64 }
+/// The current thread does something to a lock, which must be there.
+fn check(lock: usize, verb: &'static str, pc: u64) {
+    Use { address: lock, object: objects::lock(lock), verb, noun: "a lock for readers and writers" }.check(pc);
 }
 
 /// Takes the lock, for the step that is under way; what it was before.
 fn take(control: &mut Control, lock: usize, write: bool) -> u64 {
     let current = control.current;
     let state = control.objects.rwlocks.entry(lock).or_default();
-    let old = old(state);
+    let old = state.old();
     if write {
         state.writer = Some(current as u8);
     } else {
         state.readers.push(current as u8);
     }
     control.races.acquire(current, objects::lock(lock));
-    control.fiber().spin.effect();
+    let spin = &mut control.fiber().spin;
+    spin.effect();
+    spin.takes();
     old
 }
 
@@ -56,6 +62,7 @@ fn kind(write: bool) -> Kind {
 fn lock(lock: usize, write: bool, pc: u64) -> c_int {
     let access = Access::new(objects::lock(lock), 1, kind(write)).waiting();
     point::arrive(access, if write { Wants::Exclusive(lock) } else { Wants::Shared(lock) }, pc);
+    check(lock, "locks", pc);
     let old = with(|control| take(control, lock, write));
     point::record(access.after(old), None);
     0
@@ -64,19 +71,21 @@ fn lock(lock: usize, write: bool, pc: u64) -> c_int {
 fn try_lock(lock: usize, write: bool, busy: c_int, pc: u64) -> c_int {
     let access = Access::new(objects::lock(lock), 1, kind(write)).if_found(Condition::Unknown);
     let attempt = attempt::arrive(access, pc);
+    check(lock, "tries to lock", pc);
     with(|control| {
         if control.would_succeed(&access) {
             let old = take(control, lock, write);
             attempt.succeeds(control, old);
             return 0;
         }
-        let old = control.objects.rwlocks.get(&lock).map_or(Access::FREE, old);
+        let old = control.objects.rwlocks.get(&lock).map_or(Access::FREE, RwLock::old);
         attempt.fails(control, old, busy == libc::ETIMEDOUT);
         busy
     })
 }
 
 fn unlock(lock: usize, pc: u64) -> c_int {
+    check(lock, "unlocks", pc);
     let current = with(|control| control.current as u8);
     let state = with(|control| control.objects.rwlocks.get(&lock).cloned().unwrap_or_default());
     let write = state.writer == Some(current);
@@ -90,46 +99,58 @@ fn unlock(lock: usize, pc: u64) -> c_int {
     let kind = if write { Kind::Release } else { Kind::ReleaseShared };
     let mut access = Access::new(objects::lock(lock), 1, kind);
     point::arrive(access, Wants::Nothing, pc);
+    check(lock, "unlocks", pc);
     with(|control| {
         let state = control.objects.rwlocks.entry(lock).or_default();
-        access.old = old(state);
+        access.old = state.old();
         if write {
             state.writer = None;
         } else if let Some(at) = state.readers.iter().position(|&reader| reader == current) {
             state.readers.swap_remove(at);
         }
         control.races.release(usize::from(current), objects::lock(lock));
+        control.fiber().spin.gives_back();
         control.fiber().spin.effect();
     });
     point::record(access, None);
     0
 }
 
-fn forget(lock: P, pc: u64) {
+fn forget(lock: P, verb: &'static str, pc: u64) {
     if !active() {
         return;
     }
+    if verb == DESTROYS {
+        check(lock as usize, verb, pc);
+    } else {
+        arena::check(lock as usize, 1, true, pc);
+    }
     let holder = with(|control| {
         let state = control.objects.rwlocks.remove(&(lock as usize)).unwrap_or_default();
-        control.renewed(objects::lock(lock as usize), old(&state));
+        control.renewed(objects::lock(lock as usize), state.old());
         state.writer.or(state.readers.first().copied())
     });
     if let Some(holder) = holder {
-        let message = format!("a lock for readers and writers is destroyed or initialised while T{holder} holds it");
+        let current = with(|control| control.current);
+        let message = format!("T{current} {verb} a lock for readers and writers while T{holder} holds it");
         fail(FindingKind::Misuse, message, pc);
     }
 }
 
 unsafe extern "C" fn init_at(lock: P, attributes: P) -> c_int {
-    forget(lock, site::pc());
+    forget(lock, INITIALISES, site::pc());
     // SAFETY: the caller's request.
     unsafe { real::pthread_rwlock_init()(lock, attributes) }
 }
 
 unsafe extern "C" fn destroy_at(lock: P) -> c_int {
-    forget(lock, site::pc());
+    forget(lock, DESTROYS, site::pc());
     // SAFETY: the caller's request.
-    unsafe { real::pthread_rwlock_destroy()(lock) }
+    let answer = unsafe { real::pthread_rwlock_destroy()(lock) };
+    if active() && answer == 0 {
+        lifetime::destroyed(lock as usize);
+    }
+    answer
 }
 
 unsafe extern "C" fn rdlock_at(rwlock: P) -> c_int {

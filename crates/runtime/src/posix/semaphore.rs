@@ -6,6 +6,9 @@ use selvedge_explore::{Access, Condition, Kind};
 
 use crate::control::{Control, active, with};
 use crate::fiber::Wants;
+use crate::memory::arena;
+use crate::posix::lifetime::{self, Use};
+use crate::posix::mutex::DESTROYS;
 use crate::posix::objects;
 use crate::posix::{attempt, real};
 use crate::{point, site};
@@ -14,6 +17,7 @@ crate::entries! {
     sem_wait => wait_at;
     sem_post => post_at;
     sem_init => init_at;
+    sem_destroy => destroy_at;
     sem_getvalue => getvalue_at;
 }
 
@@ -31,19 +35,28 @@ fn count(semaphore: P) -> &'static mut u32 {
     unsafe { &mut *semaphore.cast::<u32>() }
 }
 
+/// The current thread does something to a semaphore, which must be there.
+fn check(semaphore: P, verb: &'static str, pc: u64) {
+    let address = semaphore as usize;
+    Use { address, object: objects::lock(address), verb, noun: "a semaphore" }.check(pc);
+}
+
 /// Takes a unit, for the step that is under way; how many there were.
 fn take(control: &mut Control, semaphore: P) -> u64 {
     let old = *count(semaphore);
     *count(semaphore) -= 1;
     let current = control.current;
     control.races.acquire(current, objects::lock(semaphore as usize));
-    control.fiber().spin.effect();
+    let spin = &mut control.fiber().spin;
+    spin.effect();
+    spin.takes();
     u64::from(old)
 }
 
 fn try_take(semaphore: P, error: c_int, pc: u64) -> c_int {
     let access = Access::new(objects::lock(semaphore as usize), 1, Kind::Take).if_found(Condition::Unknown);
     let attempt = attempt::arrive(access, pc);
+    check(semaphore, "waits for", pc);
     let taken = with(|control| {
         let some = *count(semaphore) > 0;
         if some {
@@ -68,7 +81,9 @@ unsafe extern "C" fn wait_at(semaphore: P) -> c_int {
         return unsafe { real::sem_wait()(semaphore) };
     }
     let access = Access::new(objects::lock(semaphore as usize), 1, Kind::Take).waiting();
-    point::arrive(access, Wants::Unit(semaphore as usize), site::pc());
+    let pc = site::pc();
+    point::arrive(access, Wants::Unit(semaphore as usize), pc);
+    check(semaphore, "waits for", pc);
     let old = with(|control| take(control, semaphore));
     point::record(access.after(old), None);
     0
@@ -104,12 +119,15 @@ unsafe extern "C" fn post_at(semaphore: P) -> c_int {
         return unsafe { real::sem_post()(semaphore) };
     }
     let mut access = Access::new(objects::lock(semaphore as usize), 1, Kind::Give);
-    point::arrive(access, Wants::Nothing, site::pc());
+    let pc = site::pc();
+    point::arrive(access, Wants::Nothing, pc);
+    check(semaphore, "posts to", pc);
     access.old = u64::from(*count(semaphore));
     *count(semaphore) += 1;
     with(|control| {
         let current = control.current;
         control.races.release(current, access.object);
+        control.fiber().spin.gives_back();
         control.fiber().spin.effect();
     });
     point::record(access, None);
@@ -118,6 +136,7 @@ unsafe extern "C" fn post_at(semaphore: P) -> c_int {
 
 unsafe extern "C" fn init_at(semaphore: P, shared: c_int, value: c_uint) -> c_int {
     if active() {
+        arena::check(semaphore as usize, 1, true, site::pc());
         let old = u64::from(*count(semaphore));
         with(|control| control.renewed(objects::lock(semaphore as usize), old));
     }
@@ -125,10 +144,27 @@ unsafe extern "C" fn init_at(semaphore: P, shared: c_int, value: c_uint) -> c_in
     unsafe { real::sem_init()(semaphore, shared, value) }
 }
 
+unsafe extern "C" fn destroy_at(semaphore: P) -> c_int {
+    if active() {
+        check(semaphore, DESTROYS, site::pc());
+        let old = u64::from(*count(semaphore));
+        with(|control| control.renewed(objects::lock(semaphore as usize), old));
+    }
+    // SAFETY: the caller's request; libc never saw anybody wait.
+    let answer = unsafe { real::sem_destroy()(semaphore) };
+    if active() && answer == 0 {
+        // The count is above zero then: those who wait go on, and find out.
+        lifetime::destroyed(semaphore as usize);
+    }
+    answer
+}
+
 unsafe extern "C" fn getvalue_at(semaphore: P, value: *mut c_int) -> c_int {
     if active() {
         let access = Access::new(objects::lock(semaphore as usize), 1, Kind::Read);
-        point::arrive(access, Wants::Nothing, site::pc());
+        let pc = site::pc();
+        point::arrive(access, Wants::Nothing, pc);
+        check(semaphore, "looks at", pc);
         with(|control| {
             control.trace.access(access.after(u64::from(*count(semaphore))));
             // One that looks again and again waits for others.

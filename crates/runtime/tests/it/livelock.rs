@@ -81,3 +81,36 @@ fn a_fair_schedule_without_an_end_is_one() {
     let kinds: Vec<FindingKind> = test.findings.iter().map(|finding| finding.kind).collect();
     assert_eq!(kinds, [FindingKind::Livelock]);
 }
+
+/// Locks that are taken together, in any order: that two threads can keep each other from it for ever is no livelock of the program, and not gone
+/// through. The reduction comes to an end, says that it did not see everything, and finds what is wrong.
+#[test]
+fn several_locks_at_once_are_none() {
+    let directory = scratch("livelock-several-locks");
+    let program = build(&root().join("crates/runtime/tests/programs/several_locks.cc"), &[], &directory);
+    for search in STRATEGIES {
+        let runs_max = if matches!(search, Search::Random | Search::Pct) { FEW } else { u64::MAX };
+        let settings = selvedge_driver::Settings { runs_max, ..settings(search) };
+        for test in &session(&program, &settings, &directory).report.tests {
+            let name = format!("{} under {search:?}", test.test);
+            let kinds: Vec<FindingKind> = test.findings.iter().map(|finding| finding.kind).collect();
+            if test.test == "wrong" {
+                assert_eq!(kinds, [FindingKind::Assertion], "{name}");
+                continue;
+            }
+            assert_eq!((kinds.as_slice(), test.truncated, test.redundant), ([].as_slice(), 0, 0), "{name}");
+            let expected = match (search, test.test.as_str()) {
+                (Search::Dpor | Search::Portfolio, "same_order") => CoverageRecord::Exhaustive,
+                (Search::Dpor, _) => CoverageRecord::Partial,
+                (Search::Bounded | Search::Portfolio, _) => CoverageRecord::Preemptions(2),
+                (_, _) => CoverageRecord::Sampled(FEW),
+            };
+            assert_eq!(test.coverage, expected, "{name}");
+            if search == Search::Dpor {
+                println!("{}: {} runs, {} given up", test.test, test.runs, test.unfair);
+                assert_eq!(test.unfair > 0, test.test != "same_order", "{name}");
+                assert!(test.runs < 1_000, "{name}: {} runs", test.runs);
+            }
+        }
+    }
+}

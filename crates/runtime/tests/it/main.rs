@@ -16,6 +16,7 @@ mod replay;
 mod retries;
 mod rust;
 mod rust_alone;
+mod shared_pointer;
 mod source;
 mod specified;
 mod symbols;

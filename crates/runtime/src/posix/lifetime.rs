@@ -1,0 +1,88 @@
+//! Objects that are no more: locks, queues and semaphores whose memory was freed, or that were destroyed.
+//!
+//! Invariant: what is reported is undefined by POSIX whatever the implementation. To unlock a mutex and to free or destroy it as the last who
+//! uses it is none of that, nor is to destroy a condition variable or a barrier whose waiters were woken and have not gone on yet, nor to
+//! initialise again, by a call or by assigning an initialiser. So whether an object was destroyed is written into the object itself,
+//! which the program may overwrite, and is no table of ours.
+
+use selvedge_driver::FindingKind;
+
+use crate::abi::plain::race;
+use crate::control::{Control, with};
+use crate::fiber::fail;
+use crate::memory::{arena, reset};
+use crate::race::{Conflict, Touch};
+
+/// What the first word of a destroyed object holds: no lock, count or queue of glibc's comes to it.
+const DESTROYED: u32 = 0xdead_5e1f;
+
+/// What is looked at of an object.
+const WORD: usize = size_of::<u32>();
+
+/// Something that the current thread does to an object, in words: `T1 locks a mutex`.
+#[derive(Clone, Copy)]
+pub struct Use {
+    /// Where the object lies.
+    pub address: usize,
+    /// What strategies know it by.
+    pub object: u64,
+    /// What is done.
+    pub verb: &'static str,
+    /// To what.
+    pub noun: &'static str,
+}
+
+impl Use {
+    /// The object must be there. In a step, this comes before anything else of it.
+    pub fn check(self, pc: u64) {
+        if arena::inside(self.address) {
+            self.check_in_heap(pc);
+        }
+        // SAFETY: the first word of the caller's object; one that was freed has been reported.
+        if unsafe { *(self.address as *const u32) } == DESTROYED && !reset::is_kept(self.address) {
+            let Use { verb, noun, .. } = self;
+            let current = with(|control| control.current);
+            fail(FindingKind::Misuse, format!("T{current} {verb} {noun} that was destroyed"), pc);
+        }
+    }
+
+    #[inline(never)]
+    fn check_in_heap(self, pc: u64) {
+        let Use { address, object, verb, noun } = self;
+        if arena::is_freed(address) {
+            let (current, offset) = (with(|control| control.current), arena::offset(address));
+            let message = format!("T{current} {verb} {noun} in freed memory (heap+{offset:#x})");
+            fail(FindingKind::UseAfterFree, message, pc);
+        }
+        arena::check(address, WORD, false, pc);
+        let touch = Touch::new(address as u64, WORD as u64, false, true, pc);
+        let other = with(|control| {
+            control.objects.in_heap.insert((address, object));
+            let current = control.current;
+            if control.races.on { control.races.touch(current, touch) } else { None }
+        });
+        if let Some(other) = other {
+            race(touch, Conflict::with(other));
+        }
+    }
+}
+
+/// The object at this address is no more, until it is initialised.
+pub fn destroyed(address: usize) {
+    if !reset::is_kept(address) {
+        // SAFETY: the first word of the caller's object, of which it may expect nothing any more.
+        unsafe { *(address as *mut u32) = DESTROYED };
+    }
+}
+
+/// Memory was freed, and with it the objects in it. Whoever waits for one of them goes on, and finds that out.
+#[cold]
+pub fn freed(control: &mut Control, block: usize, size: usize) {
+    let gone: Vec<(usize, u64)> = control.objects.in_heap.range((block, 0)..(block + size, 0)).copied().collect();
+    for (address, object) in gone {
+        control.objects.in_heap.remove(&(address, object));
+        let old = control.objects.remove(address);
+        control.races.forget_object(object);
+        control.renewed(object, old);
+    }
+}
