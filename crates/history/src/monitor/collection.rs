@@ -5,7 +5,7 @@
 //! | inside | a value comes out that is not inside: never inserted, or taken out before | at that return |
 //! | fifo | a removal was called after the removal of another value had returned that was inserted after this one was inside | at that return |
 //! | lost | the same for a value that is still inside, once no removal is open that might yet be in time | when the last such removal returns |
-//! | lifo | a value is inside, and each that it may have been put on top of has come out ([`lifo`]) | when the removals open at the return of the last of them have returned |
+//! | lifo | a value is inside, and each that it may have been put on top of has come out | when the removals open at the return of the last of them have returned |
 //! | priority | at every moment of a removal some higher value was certainly inside | the same |
 //! | empty | at every moment of an empty answer some value was certainly inside | the same |
 //!
