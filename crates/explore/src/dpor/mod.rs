@@ -5,12 +5,16 @@
 //! by swapping adjacent steps that are independent ([`crate::dependent`]).
 //!
 //! Invariant: a branch of a wakeup tree, once taken, wakes every sleeping thread before it ends, so no run is ever
-//! given up as redundant. Exceptions, counted by [`Strategy::redundant`]: steps that pick among several results, and
-//! conditional accesses whose outcome in another place cannot be told from the values recorded.
+//! given up as redundant. Exceptions, counted by [`Strategy::redundant`]: steps that pick among several results,
+//! conditional accesses whose outcome in another place cannot be told from the values recorded, and steps that memory is taken or given back after.
 //!
 //! Departures from the paper: races are looked for at the end of a run only among those whose later event is new in it
-//! (the others were found before, in the run that shares the prefix); a thread that has not ended counts with its pending
+//! (the others were found before, in the run that shares the prefix), unless some step was more than it was planned to be; a thread that has not ended counts with its pending
 //! access, so that runs that got stuck, failed or were cut short lead on like others.
+//!
+//! What a thread does after a step, and before its next one, may touch what others touch: it takes and gives back memory. That belongs to the step, and the
+//! theory knows such steps only by what they did in this place. Where one is planned in another, it is taken to do all that it ever did ([`behind`]); one that was planned as it did not
+//! come out wakes whom it would have woken, because other plans were left to it; and plans that such a step stood for are made again.
 //!
 //! Fairness ([`crate::Fairness`]) is not kept by swapping independent steps, so a thread that is held back is run where a race asks for
 //! it, or classes would be lost. A loop that yields without end would have a class for each number of rounds; a run in which a thread
@@ -19,6 +23,7 @@
 //! A machine that wants the order of returns and calls kept (SEMANTICS.md, *Exploration*) records them as accesses to
 //! [`crate::HISTORY`]. Cost of a run with n steps, m of them new: O(n·m) for the races, O(n) for each race found.
 
+mod behind;
 mod event;
 mod race;
 mod wakeup;
@@ -29,6 +34,7 @@ use crate::access::{Access, Thread};
 use crate::fair::Patience;
 use crate::point::{ChoicePoint, Coverage, Decision, End, Readiness, Run, Stop, Strategy};
 
+use behind::Behind;
 use event::{Accesses, Event, Place, conflict, weak_initial};
 use race::{Past, Race};
 use wakeup::{Branch, Wakeup};
@@ -86,6 +92,7 @@ pub struct Dpor {
     unfair: u64,
     patience: Patience,
     races: Vec<Race>,
+    behind: Behind,
 }
 
 impl Dpor {
@@ -111,11 +118,14 @@ impl Dpor {
         }
     }
 
-    /// Who sleeps at a point that is new.
+    /// Who sleeps at a point that is new. What was planned because the step would conflict with one that sleeps was left to this branch alone, also if the step
+    /// came out differently.
     fn sleepers(&self, at: &ChoicePoint<'_>) -> Vec<Event> {
         let (Some(node), Some(step)) = (self.nodes.last(), at.trace.steps().last()) else { return Vec::new() };
         let done = at.trace.accesses(at.trace.len() - 1);
-        let stays = |event: &&Event| event.thread != step.thread && !conflict(event.accesses.as_slice(), done);
+        let expected: Vec<Access> = node.expected.iter().flat_map(behind::of).copied().collect();
+        let meets = |event: &Event, accesses: &[Access]| conflict(event.accesses.as_slice(), accesses);
+        let stays = |event: &&Event| event.thread != step.thread && !meets(event, done) && !meets(event, &expected);
         node.sleep.iter().filter(stays).cloned().collect()
     }
 
@@ -159,12 +169,13 @@ impl Dpor {
             let picks = run.trace.picks(at).iter().map(|pick| pick.chosen).collect();
             let accesses = Accesses::from(run.trace.accesses(at));
             self.past.push(Event { thread: step.thread, created: step.created, picks, accesses });
+            self.behind.note(self.past.event(at), || self.past.number(at));
         }
         for race in 0..self.past.races().len() {
             let Race { rival, event } = self.past.races()[race];
-            if race >= known || self.is_another(rival, event, fresh) {
+            if race >= known || self.behind.may_follow(self.past.event(event)) {
                 let moved = self.past.event(event).before(self.past.event(rival));
-                self.plan(rival, &moved);
+                self.plan(rival, &self.behind.add(moved, || self.past.number(event)));
             }
         }
         if !matches!(run.end, End::Complete | End::Stopped(Stop::Redundant)) {
@@ -174,26 +185,12 @@ impl Dpor {
                 let event = race::event_of(pending);
                 self.past.races_of(&event, &mut races, 0);
                 for race in &races {
-                    self.plan(race.rival, &event.before(self.past.event(race.rival)));
+                    let moved = event.before(self.past.event(race.rival));
+                    self.plan(race.rival, &self.behind.add(moved, || self.past.made(event.thread)));
                 }
             }
             self.races = races;
         }
-    }
-
-    /// Whether an old race may ask for more now that the run goes on differently: its event was explored before its rival, did something else there than
-    /// it did in this run, and so does not commute with something new that could come before it.
-    fn is_another(&self, rival: usize, event: usize, fresh: usize) -> bool {
-        let sleep = &self.nodes[rival].sleep;
-        if sleep.is_empty() {
-            return false;
-        }
-        let expected = self.past.event(event);
-        let explored = sleep.iter().find(|sleeper| sleeper.thread == expected.thread);
-        // What has one access is what it was thought to be.
-        let Some(explored) = explored.filter(|explored| explored.accesses.as_slice().len() > 1) else { return false };
-        let apart = |&at: &usize| self.past.event(at).thread != expected.thread && !self.past.happens_before(rival, at);
-        (fresh..self.past.len()).filter(apart).any(|at| explored.surprises(expected, self.past.event(at)))
     }
 
     /// Sees to it that some run has the event before its rival, unless one of those explored or planned has.

@@ -95,6 +95,16 @@ impl Past {
         self.clock(b)[self.events[a].thread.index()] > a as u32
     }
 
+    /// Which of its thread's events this is.
+    pub(super) fn number(&self, at: usize) -> usize {
+        self.events[..at].iter().filter(|event| event.thread == self.events[at].thread).count()
+    }
+
+    /// How many events the thread has made.
+    pub(super) fn made(&self, thread: Thread) -> usize {
+        self.events.iter().filter(|event| event.thread == thread).count()
+    }
+
     /// The races of all events, in their order.
     pub(super) fn races(&self) -> &[Race] {
         &self.races
@@ -195,6 +205,8 @@ impl Past {
     /// The last event before which a waiting event could have gone, given that it went after the one at `from`.
     fn rival_of_waiting(&self, event: &Event, access: &Access, from: usize) -> Option<usize> {
         match access.kind {
+            // Who found that others read could not have it for himself; a reader could.
+            Kind::AcquireShared if self.touching(from, access).is_some_and(is_shared) => Some(from),
             Kind::Acquire | Kind::AcquireShared => self.acquisition(access, from),
             Kind::Take => {
                 let on = |at: &usize| self.touching(*at, access).is_some();
@@ -263,6 +275,11 @@ impl Past {
         sequence.push(event);
         Some(sequence)
     }
+}
+
+/// Whether an attempt failed on a lock that others had for reading.
+fn is_shared(attempt: &Access) -> bool {
+    attempt.kind == Kind::Read && attempt.old != Access::HELD
 }
 
 /// Whether the event could not come before what it waits for. What it waits for then comes first among its accesses; what else it touches

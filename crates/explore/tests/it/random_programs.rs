@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use selvedge_explore::{Coverage, Dfs, Dpor, Rng};
+use selvedge_explore::{Coverage, Dpor, Rng};
 
 use crate::brute::{Seen, compare, see};
 use crate::machine::{Addr, Op, Outcome, Program, Val};
@@ -151,22 +151,15 @@ fn keeping_and_taking(number: u64) -> Program {
 }
 
 /// What follows a step belongs to it, and is not known before; a thread that had to wait for the step is turned around with all of it. That may cost runs
-/// that are given up, but no class.
+/// that are given up or repeated, but no class. `SELVEDGE_CAMPAIGN` says how many programs instead of the first ones and those that were hard to get right.
 #[test]
 fn blocks_behind_steps() {
-    let compared = (0..1200).filter(|&number| compare(&keeping_and_taking(number), 3_000, false)).count();
+    const HARD: [u64; 8] = [1367, 3922, 4104, 6095, 6104, 26_411, 26_757, 39_785];
+    let campaign = std::env::var("SELVEDGE_CAMPAIGN").ok().and_then(|number| number.parse::<u64>().ok());
+    let numbers = (0..campaign.unwrap_or(1200)).chain(HARD);
+    let compared = numbers.filter(|&number| compare(&keeping_and_taking(number), 3_000, false)).count();
     assert!(compared > 1000, "{compared}");
-}
-
-/// In three of 5,895 such programs some classes are still missed: what a failed try-lock would have been followed by is not known.
-#[test]
-fn fixme_blocks_behind_steps() {
-    for number in [1367, 3922, 4104] {
-        let program = keeping_and_taking(number);
-        let (all, some) = (see(&program, &mut Dfs::new(), 3_000), see(&program, &mut Dpor::new(), 3_000));
-        assert_eq!((all.coverage, some.coverage), (Some(Coverage::Exhaustive), Some(Coverage::Exhaustive)));
-        assert!(some.classes.len() < all.classes.len(), "{} of {}", some.classes.len(), all.classes.len());
-    }
+    println!("{compared} programs");
 }
 
 #[test]
