@@ -5,19 +5,19 @@
 //!
 //! Invariant: what is added to a step does not wait, and depends on nothing.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::access::{Access, Condition, Thread};
 
 use super::event::{Accesses, Event};
 
 /// What ever followed.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Behind {
     /// By thread, number of the step, and what the step is about.
     all: HashMap<(Thread, usize, u64), Vec<Access>>,
-    /// Whether there is anything, whatever the number of the step.
-    any: HashSet<(Thread, u64)>,
+    /// By thread and number, whether there is anything.
+    any: [Vec<bool>; Thread::MAX],
 }
 
 fn is_same(one: &Access, other: &Access) -> bool {
@@ -30,19 +30,28 @@ pub(super) fn of(event: &Event) -> impl Iterator<Item = &Access> {
     event.accesses.as_slice().iter().skip(1).filter(follows)
 }
 
+impl Default for Behind {
+    /// Nothing was seen.
+    fn default() -> Self {
+        Behind { all: HashMap::new(), any: [const { Vec::new() }; Thread::MAX] }
+    }
+}
+
 impl Behind {
-    /// Whether anything may follow the step.
-    pub(super) fn may_follow(&self, event: &Event) -> bool {
-        let first = event.accesses.as_slice().first();
-        !self.any.is_empty() && first.is_some_and(|first| self.any.contains(&(event.thread, first.object)))
+    /// Whether anything may follow the step of a thread with that number.
+    #[inline]
+    pub(super) fn may_follow(&self, thread: Thread, number: usize) -> bool {
+        self.any[thread.index() % Thread::MAX].get(number).is_some_and(|any| *any)
     }
 
     /// A step was made, with that number.
-    pub(super) fn note(&mut self, event: &Event, number: impl FnOnce() -> usize) {
+    pub(super) fn note(&mut self, event: &Event, number: usize) {
         let mut rest = of(event).peekable();
         let (Some(first), Some(_)) = (event.accesses.as_slice().first(), rest.peek()) else { return };
-        self.any.insert((event.thread, first.object));
-        let known = self.all.entry((event.thread, number(), first.object)).or_default();
+        let any = &mut self.any[event.thread.index() % Thread::MAX];
+        any.resize(any.len().max(number + 1), false);
+        any[number] = true;
+        let known = self.all.entry((event.thread, number, first.object)).or_default();
         for access in rest {
             if !known.iter().any(|other| is_same(access, other)) {
                 known.push(*access);
@@ -51,9 +60,9 @@ impl Behind {
     }
 
     /// The same step, with that number, and all that may follow.
-    pub(super) fn add(&self, mut event: Event, number: impl FnOnce() -> usize) -> Event {
-        let first = event.accesses.as_slice().first().filter(|_| self.may_follow(&event));
-        let known = first.and_then(|first| self.all.get(&(event.thread, number(), first.object)));
+    pub(super) fn add(&self, mut event: Event, number: usize) -> Event {
+        let first = event.accesses.as_slice().first().filter(|_| self.may_follow(event.thread, number));
+        let known = first.and_then(|first| self.all.get(&(event.thread, number, first.object)));
         let Some(known) = known else { return event };
         let mut all = event.accesses.as_slice().to_vec();
         for access in known {

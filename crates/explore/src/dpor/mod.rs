@@ -169,13 +169,13 @@ impl Dpor {
             let picks = run.trace.picks(at).iter().map(|pick| pick.chosen).collect();
             let accesses = Accesses::from(run.trace.accesses(at));
             self.past.push(Event { thread: step.thread, created: step.created, picks, accesses });
-            self.behind.note(self.past.event(at), || self.past.number(at));
+            self.behind.note(self.past.event(at), self.past.number(at));
         }
         for race in 0..self.past.races().len() {
             let Race { rival, event } = self.past.races()[race];
-            if race >= known || self.behind.may_follow(self.past.event(event)) {
+            if race >= known || self.behind.may_follow(self.past.event(event).thread, self.past.number(event)) {
                 let moved = self.past.event(event).before(self.past.event(rival));
-                self.plan(rival, &self.behind.add(moved, || self.past.number(event)));
+                self.plan(rival, &self.behind.add(moved, self.past.number(event)));
             }
         }
         if !matches!(run.end, End::Complete | End::Stopped(Stop::Redundant)) {
@@ -186,7 +186,7 @@ impl Dpor {
                 self.past.races_of(&event, &mut races, 0);
                 for race in &races {
                     let moved = event.before(self.past.event(race.rival));
-                    self.plan(race.rival, &self.behind.add(moved, || self.past.made(event.thread)));
+                    self.plan(race.rival, &self.behind.add(moved, self.past.made(event.thread)));
                 }
             }
             self.races = races;

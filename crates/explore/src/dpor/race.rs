@@ -29,6 +29,8 @@ pub(super) struct Past {
     /// One more than the index of the event that created each thread.
     born: Vec<u32>,
     found: Vec<(u32, u32)>,
+    /// Which of its thread's events each is.
+    numbers: Vec<u32>,
     /// The races of all events.
     races: Vec<Race>,
 }
@@ -53,6 +55,7 @@ impl Past {
     /// Keeps the first `len` events.
     pub(super) fn truncate(&mut self, len: usize) {
         self.events.truncate(len);
+        self.numbers.truncate(len);
         self.races.truncate(self.races.partition_point(|race| race.event < len));
         self.clocks.truncate(len * self.width);
         for table in [&mut self.last, &mut self.born] {
@@ -97,12 +100,13 @@ impl Past {
 
     /// Which of its thread's events this is.
     pub(super) fn number(&self, at: usize) -> usize {
-        self.events[..at].iter().filter(|event| event.thread == self.events[at].thread).count()
+        self.numbers[at] as usize
     }
 
     /// How many events the thread has made.
     pub(super) fn made(&self, thread: Thread) -> usize {
-        self.events.iter().filter(|event| event.thread == thread).count()
+        let last = self.last.get(thread.index()).copied().unwrap_or(0) as usize;
+        last.checked_sub(1).map_or(0, |last| self.number(last) + 1)
     }
 
     /// The races of all events, in their order.
@@ -119,6 +123,7 @@ impl Past {
         self.races = races;
         clock[event.thread.index()] = at as u32 + 1;
         self.clocks.extend_from_slice(&clock[..self.width]);
+        self.numbers.push(self.made(event.thread) as u32);
         self.events.push(event);
         self.index(at);
     }
