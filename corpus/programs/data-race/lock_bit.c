@@ -65,3 +65,18 @@ static void *writes_and_fails(void *argument) {
 }
 
 SELVEDGE_TEST(failed_attempt) { both(reads_and_says, writes_and_fails); }
+
+/* Nor is what is said of a lock that nobody has: one may say so before the other. */
+static void *says_and_gives(void *argument) {
+    guarded = 1;
+    __tsan_mutex_pre_unlock(&another, 0);
+    return argument;
+}
+
+static void *says_and_takes(void *argument) {
+    __tsan_mutex_post_lock(&another, 0, 0);
+    guarded = 2;
+    return argument;
+}
+
+SELVEDGE_TEST(no_lock_at_all) { both(says_and_gives, says_and_takes); }

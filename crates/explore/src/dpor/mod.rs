@@ -9,7 +9,7 @@
 //! conditional accesses whose outcome in another place cannot be told from the values recorded, and steps that memory is taken or given back after.
 //!
 //! Departures from the paper: races are looked for at the end of a run only among those whose later event is new in it
-//! (the others were found before, in the run that shares the prefix), unless some step was more than it was planned to be; a thread that has not ended counts with its pending
+//! (the others were found before, in the run that shares the prefix), unless something has ever followed the later one; a thread that has not ended counts with its pending
 //! access, so that runs that got stuck, failed or were cut short lead on like others.
 //!
 //! What a thread does after a step, and before its next one, may touch what others touch: it takes and gives back memory. That belongs to the step, and the

@@ -1,59 +1,60 @@
 //! What code says of its own locks to a race detector: `<sanitizer/tsan_interface.h>`, which libstdc++ calls from version 13 on for the lock bit of
 //! `std::atomic<std::shared_ptr<T>>`.
 //!
-//! Invariant: an annotation orders what the code says that it orders, for data races and for nothing else. It is no step: the atomic accesses that the
-//! lock is made of are.
+//! Invariant: an annotation orders what the code says that it orders, for data races and for nothing else. It is a step: where nothing else decides which
+//! of two comes first, both orders are searched, and one of them is a race.
 
 use std::ffi::{c_int, c_uint, c_void};
 
+use selvedge_explore::{Access, Kind};
+
 use crate::control::{active, with};
+use crate::fiber::Wants;
 use crate::posix::objects;
+use crate::race::Races;
+use crate::{point, site};
 
 /// The attempt to lock that ends has failed.
 const TRY_LOCK_FAILED: c_uint = 1 << 5;
 
-fn acquire(address: *mut c_void) {
-    if active() {
-        with(|control| {
-            let current = control.current;
-            control.races.acquire(current, objects::annotated(address as usize));
-        });
-    }
+crate::entries! {
+    __tsan_acquire => acquire;
+    __tsan_release => release;
+    __tsan_mutex_post_lock => locked;
+    __tsan_mutex_pre_unlock => unlocks;
 }
 
-fn release(address: *mut c_void) {
-    if active() {
-        with(|control| {
-            let current = control.current;
-            control.races.release(current, objects::annotated(address as usize));
-        });
+/// The current thread says something of what is at this address.
+fn say(address: *mut c_void, kind: Kind, order: fn(&mut Races, usize, u64)) {
+    if !active() {
+        return;
     }
+    let access = Access::new(objects::annotated(address as usize), 1, kind);
+    point::arrive(access, Wants::Nothing, site::pc());
+    with(|control| order(&mut control.races, control.current, access.object));
+    point::record(access, None);
 }
 
 /// What was released there comes before what follows.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __tsan_acquire(address: *mut c_void) {
-    acquire(address);
+unsafe extern "C" fn acquire(address: *mut c_void) {
+    say(address, Kind::Read, Races::acquire);
 }
 
 /// What came before is for those who acquire there.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __tsan_release(address: *mut c_void) {
-    release(address);
+unsafe extern "C" fn release(address: *mut c_void) {
+    say(address, Kind::Write, Races::release);
 }
 
 /// A lock was taken, unless the flags say that it was not.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __tsan_mutex_post_lock(address: *mut c_void, flags: c_uint, _recursion: c_int) {
+unsafe extern "C" fn locked(address: *mut c_void, flags: c_uint, _recursion: c_int) {
     if flags & TRY_LOCK_FAILED == 0 {
-        acquire(address);
+        say(address, Kind::Read, Races::acquire);
     }
 }
 
 /// A lock is about to be given back; how often it was held.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __tsan_mutex_pre_unlock(address: *mut c_void, _flags: c_uint) -> c_int {
-    release(address);
+unsafe extern "C" fn unlocks(address: *mut c_void, _flags: c_uint) -> c_int {
+    say(address, Kind::Write, Races::release);
     1
 }
 

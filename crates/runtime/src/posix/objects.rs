@@ -71,7 +71,7 @@ pub fn barrier(address: usize) -> u64 {
     tagged(9, address)
 }
 
-/// A lock that the program says it has. Never part of a step.
+/// A lock that the program says it has.
 pub fn annotated(address: usize) -> u64 {
     tagged(11, address)
 }
@@ -82,7 +82,7 @@ pub fn name(object: u64) -> Option<&'static str> {
         return None;
     }
     Some(match object >> 48 & 0x7fff {
-        1 => "lock",
+        1 | 11 => "lock",
         2 => "condition",
         3 => "futex",
         4 => "once",
