@@ -6,10 +6,8 @@ use selvedge_explore::{Access, Kind};
 
 use crate::control::{active, with};
 use crate::fiber::Wants;
-use crate::memory::arena;
 use crate::posix::condition::{refuse, rouse, sleep};
-use crate::posix::lifetime::{self, Use};
-use crate::posix::mutex::{DESTROYS, INITIALISES};
+use crate::posix::lifetime::{self, Change, Use};
 use crate::posix::objects::{self, Barrier};
 use crate::posix::real;
 use crate::{point, site};
@@ -24,8 +22,7 @@ type P = *mut c_void;
 
 unsafe extern "C" fn init_at(barrier: P, attributes: P, count: u32) -> c_int {
     if active() {
-        arena::check(barrier as usize, 1, true, site::pc());
-        forget(barrier as usize, INITIALISES, site::pc());
+        forget(barrier as usize, Change::Initialises, site::pc());
         let state = Barrier { count, waiting: Vec::new() };
         with(|control| control.objects.barriers.insert(barrier as usize, state));
     }
@@ -35,29 +32,27 @@ unsafe extern "C" fn init_at(barrier: P, attributes: P, count: u32) -> c_int {
 
 unsafe extern "C" fn destroy_at(barrier: P) -> c_int {
     if active() {
-        check(barrier as usize, DESTROYS, site::pc());
-        forget(barrier as usize, DESTROYS, site::pc());
+        forget(barrier as usize, Change::Destroys, site::pc());
     }
     // SAFETY: the caller's request; libc never saw anybody wait.
-    let answer = unsafe { real::pthread_barrier_destroy()(barrier) };
-    if active() && answer == 0 {
-        lifetime::destroyed(barrier as usize);
-    }
-    answer
+    lifetime::destroy(barrier as usize, || unsafe { real::pthread_barrier_destroy()(barrier) })
 }
 
-fn forget(barrier: usize, verb: &'static str, pc: u64) {
+fn forget(barrier: usize, change: Change, pc: u64) {
+    change.check(barrier, objects::barrier(barrier), NOUN, pc);
     let waiting = with(|control| {
         let state = control.objects.barriers.remove(&barrier).unwrap_or_default();
         control.renewed(objects::barrier(barrier), 0);
         state.waiting
     });
-    refuse(&waiting, verb, "a barrier", pc);
+    refuse(&waiting, change, NOUN, pc);
 }
+
+const NOUN: &str = "a barrier";
 
 /// The current thread does something to a barrier, which must be there.
 fn check(barrier: usize, verb: &'static str, pc: u64) {
-    Use { address: barrier, object: objects::barrier(barrier), verb, noun: "a barrier" }.check(pc);
+    Use { address: barrier, object: objects::barrier(barrier), verb, noun: NOUN }.check(pc);
 }
 
 /// The count of a barrier that was initialised before the run: glibc keeps it in the third word.

@@ -4,7 +4,8 @@ use std::ffi::{c_int, c_void};
 
 use crate::control::{Body, active, with};
 use crate::fiber::{self, Destructor};
-use crate::posix::mutex::{Flavour, INITIALISES};
+use crate::posix::lifetime::Change;
+use crate::posix::mutex::Flavour;
 use crate::posix::{condition, keys, mutex, once, real, thread, time};
 use crate::{point, site};
 
@@ -130,7 +131,7 @@ unsafe extern "C" fn sleep_at(length: *mut libc::timespec, rest: P) -> c_int {
 }
 
 unsafe extern "C" fn init_at(mutex: P, kind: c_int) -> c_int {
-    mutex::forget(mutex, INITIALISES, Flavour::Normal, site::pc());
+    mutex::forget(mutex, Change::Initialises, Flavour::Normal, site::pc());
     // SAFETY: the caller's request.
     unsafe { real::mtx_init()(mutex, kind) }
 }
@@ -144,7 +145,7 @@ unsafe extern "C" fn destroy_at(mutex: P) {
 }
 
 unsafe extern "C" fn condition_init_at(condition: P) -> c_int {
-    condition::forget(condition, INITIALISES, site::pc());
+    condition::forget(condition, Change::Initialises, site::pc());
     // SAFETY: the caller's request.
     unsafe { real::cnd_init()(condition) }
 }

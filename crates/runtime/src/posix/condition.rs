@@ -10,9 +10,8 @@ use selvedge_explore::{Access, Kind, Pick};
 
 use crate::control::{Control, active, with};
 use crate::fiber::{Wants, fail};
-use crate::memory::arena;
-use crate::posix::lifetime::{self, Use};
-use crate::posix::mutex::{self, DESTROYS, Flavour, INITIALISES};
+use crate::posix::lifetime::{self, Change, Use};
+use crate::posix::mutex::{self, Flavour};
 use crate::posix::objects;
 use crate::posix::{real, time};
 use crate::{point, site};
@@ -68,9 +67,11 @@ pub fn rouse(control: &mut Control, thread: u8) {
     control.trace.access(Access::new(objects::wake(usize::from(thread)), 1, Kind::Write));
 }
 
+const NOUN: &str = "a condition variable";
+
 /// The current thread does something to a condition variable, which must be there.
 fn check(condition: usize, verb: &'static str, pc: u64) {
-    Use { address: condition, object: objects::queue(condition), verb, noun: "a condition variable" }.check(pc);
+    Use { address: condition, object: objects::queue(condition), verb, noun: NOUN }.check(pc);
 }
 
 /// Waits for a signal.
@@ -141,43 +142,35 @@ pub fn signal(condition: usize, all: bool, pc: u64) -> c_int {
 }
 
 /// The condition variable is destroyed or initialised.
-pub fn forget(condition: P, verb: &'static str, pc: u64) {
+pub fn forget(condition: P, change: Change, pc: u64) {
     if !active() {
         return;
     }
-    if verb == DESTROYS {
-        check(condition as usize, verb, pc);
-    } else {
-        arena::check(condition as usize, 1, true, pc);
-    }
+    change.check(condition as usize, objects::queue(condition as usize), NOUN, pc);
     let waiting = with(|control| {
         let waiting = control.objects.conditions.remove(&(condition as usize)).unwrap_or_default();
         control.renewed(objects::queue(condition as usize), 0);
         waiting
     });
-    refuse(&waiting, verb, "a condition variable", pc);
+    refuse(&waiting, change, NOUN, pc);
 }
 
 /// What somebody waits for is not destroyed or initialised.
-pub fn refuse(waiting: &[u8], verb: &str, noun: &str, pc: u64) {
+pub fn refuse(waiting: &[u8], change: Change, noun: &str, pc: u64) {
     if let Some(thread) = waiting.first() {
-        let current = with(|control| control.current);
+        let (current, verb) = (with(|control| control.current), change.verb());
         fail(FindingKind::Misuse, format!("T{current} {verb} {noun} while T{thread} waits for it"), pc);
     }
 }
 
 /// As [`forget`] for a destruction.
 pub fn destroy(condition: P, real: impl FnOnce() -> c_int) -> c_int {
-    forget(condition, DESTROYS, site::pc());
-    let answer = real();
-    if active() && answer == 0 {
-        lifetime::destroyed(condition as usize);
-    }
-    answer
+    forget(condition, Change::Destroys, site::pc());
+    lifetime::destroy(condition as usize, real)
 }
 
 unsafe extern "C" fn init_at(condition: P, attributes: P) -> c_int {
-    forget(condition, INITIALISES, site::pc());
+    forget(condition, Change::Initialises, site::pc());
     // SAFETY: the caller's request.
     unsafe { real::pthread_cond_init()(condition, attributes) }
 }

@@ -5,10 +5,12 @@
 //! initialise again, by a call or by assigning an initialiser. So whether an object was destroyed is written into the object itself,
 //! which the program may overwrite, and is no table of ours.
 
+use std::ffi::c_int;
+
 use selvedge_driver::FindingKind;
 
 use crate::abi::plain::race;
-use crate::control::{Control, with};
+use crate::control::{Control, active, with};
 use crate::fiber::fail;
 use crate::memory::{arena, reset};
 use crate::race::{Conflict, Touch};
@@ -30,6 +32,33 @@ pub struct Use {
     pub verb: &'static str,
     /// To what.
     pub noun: &'static str,
+}
+
+/// What is done to an object as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It begins.
+    Initialises,
+    /// It ends.
+    Destroys,
+}
+
+impl Change {
+    /// In a word.
+    pub fn verb(self) -> &'static str {
+        match self {
+            Change::Initialises => "initialises",
+            Change::Destroys => "destroys",
+        }
+    }
+
+    /// What is destroyed must be there; what is initialised need not have been, but its memory must.
+    pub fn check(self, address: usize, object: u64, noun: &'static str, pc: u64) {
+        match self {
+            Change::Destroys => Use { address, object, verb: self.verb(), noun }.check(pc),
+            Change::Initialises => arena::check(address, WORD, true, pc),
+        }
+    }
 }
 
 impl Use {
@@ -67,12 +96,14 @@ impl Use {
     }
 }
 
-/// The object at this address is no more, until it is initialised.
-pub fn destroyed(address: usize) {
-    if !reset::is_kept(address) {
+/// Has libc destroy the object at this address, which is no more then, until it is initialised.
+pub fn destroy(address: usize, real: impl FnOnce() -> c_int) -> c_int {
+    let answer = real();
+    if active() && answer == 0 && !reset::is_kept(address) {
         // SAFETY: the first word of the caller's object, of which it may expect nothing any more.
         unsafe { *(address as *mut u32) = DESTROYED };
     }
+    answer
 }
 
 /// Memory was freed, and with it the objects in it. Whoever waits for one of them goes on, and finds that out.

@@ -7,8 +7,7 @@ use selvedge_explore::{Access, Condition, Kind};
 
 use crate::control::{Control, active, with};
 use crate::fiber::{Wants, fail};
-use crate::memory::arena;
-use crate::posix::lifetime::{self, Use};
+use crate::posix::lifetime::{self, Change, Use};
 use crate::posix::objects::{self, Mutex};
 use crate::posix::{attempt, real};
 use crate::{point, site};
@@ -31,11 +30,6 @@ crate::entries_with_registers! {
     pthread_mutex_clocklock => clocklock_at;
     pthread_spin_trylock => spin_trylock_at;
 }
-
-/// What is said of a thread that initialises or destroys something.
-pub const INITIALISES: &str = "initialises";
-/// The other.
-pub const DESTROYS: &str = "destroys";
 
 /// How a mutex treats an owner who locks it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,15 +186,11 @@ pub fn unlock(mutex: usize, flavour: Flavour, pc: u64) -> c_int {
 type P = *mut c_void;
 
 /// The mutex is destroyed or initialised.
-pub fn forget(mutex: P, verb: &'static str, flavour: Flavour, pc: u64) {
+pub fn forget(mutex: P, change: Change, flavour: Flavour, pc: u64) {
     if !active() {
         return;
     }
-    if verb == DESTROYS {
-        check(mutex as usize, verb, flavour, pc);
-    } else {
-        arena::check(mutex as usize, 1, true, pc);
-    }
+    change.check(mutex as usize, objects::lock(mutex as usize), flavour.noun(), pc);
     let owner = with(|control| {
         let owner = control.objects.mutexes.remove(&(mutex as usize)).and_then(|held| held.owner);
         let old = if owner.is_some() { Access::HELD } else { Access::FREE };
@@ -208,23 +198,19 @@ pub fn forget(mutex: P, verb: &'static str, flavour: Flavour, pc: u64) {
         owner
     });
     if let Some(owner) = owner {
-        let (current, noun) = (with(|control| control.current), flavour.noun());
+        let (current, verb, noun) = (with(|control| control.current), change.verb(), flavour.noun());
         fail(FindingKind::Misuse, format!("T{current} {verb} {noun} while T{owner} holds it"), pc);
     }
 }
 
 /// As [`forget`] for a destruction.
 pub fn destroy(mutex: P, flavour: Flavour, real: impl FnOnce() -> c_int) -> c_int {
-    forget(mutex, DESTROYS, flavour, site::pc());
-    let answer = real();
-    if active() && answer == 0 {
-        lifetime::destroyed(mutex as usize);
-    }
-    answer
+    forget(mutex, Change::Destroys, flavour, site::pc());
+    lifetime::destroy(mutex as usize, real)
 }
 
 unsafe extern "C" fn init_at(mutex: P, attributes: P) -> c_int {
-    forget(mutex, INITIALISES, Flavour::Normal, site::pc());
+    forget(mutex, Change::Initialises, Flavour::Normal, site::pc());
     // SAFETY: the caller's request; writes the kind that `flavour` reads.
     unsafe { real::pthread_mutex_init()(mutex, attributes) }
 }
@@ -275,7 +261,7 @@ unsafe extern "C" fn unlock_at(mutex: P) -> c_int {
 }
 
 unsafe extern "C" fn spin_init_at(lock: P, shared: c_int) -> c_int {
-    forget(lock, INITIALISES, Flavour::Spin, site::pc());
+    forget(lock, Change::Initialises, Flavour::Spin, site::pc());
     // SAFETY: the caller's request.
     unsafe { real::pthread_spin_init()(lock, shared) }
 }

@@ -7,9 +7,7 @@ use selvedge_explore::{Access, Condition, Kind};
 
 use crate::control::{Control, active, with};
 use crate::fiber::{Wants, fail};
-use crate::memory::arena;
-use crate::posix::lifetime::{self, Use};
-use crate::posix::mutex::{DESTROYS, INITIALISES};
+use crate::posix::lifetime::{self, Change, Use};
 use crate::posix::objects::{self, RwLock};
 use crate::posix::{attempt, real};
 use crate::{point, site};
@@ -33,9 +31,11 @@ crate::entries_with_registers! {
 
 type P = *mut c_void;
 
+const NOUN: &str = "a lock for readers and writers";
+
 /// The current thread does something to a lock, which must be there.
 fn check(lock: usize, verb: &'static str, pc: u64) {
-    Use { address: lock, object: objects::lock(lock), verb, noun: "a lock for readers and writers" }.check(pc);
+    Use { address: lock, object: objects::lock(lock), verb, noun: NOUN }.check(pc);
 }
 
 /// Takes the lock, for the step that is under way; what it was before.
@@ -116,41 +116,33 @@ fn unlock(lock: usize, pc: u64) -> c_int {
     0
 }
 
-fn forget(lock: P, verb: &'static str, pc: u64) {
+fn forget(lock: P, change: Change, pc: u64) {
     if !active() {
         return;
     }
-    if verb == DESTROYS {
-        check(lock as usize, verb, pc);
-    } else {
-        arena::check(lock as usize, 1, true, pc);
-    }
+    change.check(lock as usize, objects::lock(lock as usize), NOUN, pc);
     let holder = with(|control| {
         let state = control.objects.rwlocks.remove(&(lock as usize)).unwrap_or_default();
         control.renewed(objects::lock(lock as usize), state.old());
         state.writer.or(state.readers.first().copied())
     });
     if let Some(holder) = holder {
-        let current = with(|control| control.current);
-        let message = format!("T{current} {verb} a lock for readers and writers while T{holder} holds it");
+        let (current, verb) = (with(|control| control.current), change.verb());
+        let message = format!("T{current} {verb} {NOUN} while T{holder} holds it");
         fail(FindingKind::Misuse, message, pc);
     }
 }
 
 unsafe extern "C" fn init_at(lock: P, attributes: P) -> c_int {
-    forget(lock, INITIALISES, site::pc());
+    forget(lock, Change::Initialises, site::pc());
     // SAFETY: the caller's request.
     unsafe { real::pthread_rwlock_init()(lock, attributes) }
 }
 
 unsafe extern "C" fn destroy_at(lock: P) -> c_int {
-    forget(lock, DESTROYS, site::pc());
+    forget(lock, Change::Destroys, site::pc());
     // SAFETY: the caller's request.
-    let answer = unsafe { real::pthread_rwlock_destroy()(lock) };
-    if active() && answer == 0 {
-        lifetime::destroyed(lock as usize);
-    }
-    answer
+    lifetime::destroy(lock as usize, || unsafe { real::pthread_rwlock_destroy()(lock) })
 }
 
 unsafe extern "C" fn rdlock_at(rwlock: P) -> c_int {

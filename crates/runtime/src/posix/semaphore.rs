@@ -6,9 +6,7 @@ use selvedge_explore::{Access, Condition, Kind};
 
 use crate::control::{Control, active, with};
 use crate::fiber::Wants;
-use crate::memory::arena;
-use crate::posix::lifetime::{self, Use};
-use crate::posix::mutex::DESTROYS;
+use crate::posix::lifetime::{self, Change, Use};
 use crate::posix::objects;
 use crate::posix::{attempt, real};
 use crate::{point, site};
@@ -35,10 +33,12 @@ fn count(semaphore: P) -> &'static mut u32 {
     unsafe { &mut *semaphore.cast::<u32>() }
 }
 
+const NOUN: &str = "a semaphore";
+
 /// The current thread does something to a semaphore, which must be there.
 fn check(semaphore: P, verb: &'static str, pc: u64) {
     let address = semaphore as usize;
-    Use { address, object: objects::lock(address), verb, noun: "a semaphore" }.check(pc);
+    Use { address, object: objects::lock(address), verb, noun: NOUN }.check(pc);
 }
 
 /// Takes a unit, for the step that is under way; how many there were.
@@ -136,7 +136,7 @@ unsafe extern "C" fn post_at(semaphore: P) -> c_int {
 
 unsafe extern "C" fn init_at(semaphore: P, shared: c_int, value: c_uint) -> c_int {
     if active() {
-        arena::check(semaphore as usize, 1, true, site::pc());
+        Change::Initialises.check(semaphore as usize, objects::lock(semaphore as usize), NOUN, site::pc());
         let old = u64::from(*count(semaphore));
         with(|control| control.renewed(objects::lock(semaphore as usize), old));
     }
@@ -146,17 +146,13 @@ unsafe extern "C" fn init_at(semaphore: P, shared: c_int, value: c_uint) -> c_in
 
 unsafe extern "C" fn destroy_at(semaphore: P) -> c_int {
     if active() {
-        check(semaphore, DESTROYS, site::pc());
+        Change::Destroys.check(semaphore as usize, objects::lock(semaphore as usize), NOUN, site::pc());
         let old = u64::from(*count(semaphore));
         with(|control| control.renewed(objects::lock(semaphore as usize), old));
     }
     // SAFETY: the caller's request; libc never saw anybody wait.
-    let answer = unsafe { real::sem_destroy()(semaphore) };
-    if active() && answer == 0 {
-        // The count is above zero then: those who wait go on, and find out.
-        lifetime::destroyed(semaphore as usize);
-    }
-    answer
+    // The count is above zero then: those who wait go on, and find out.
+    lifetime::destroy(semaphore as usize, || unsafe { real::sem_destroy()(semaphore) })
 }
 
 unsafe extern "C" fn getvalue_at(semaphore: P, value: *mut c_int) -> c_int {
