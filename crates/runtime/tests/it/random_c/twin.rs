@@ -380,6 +380,14 @@ impl Twin<'_> {
                 join(&mut next.threads[thread].clock, &clock);
                 next.threads[thread].see(0);
             }
+            _ => self.futex(&mut next, thread, statement),
+        }
+        Step::one(next)
+    }
+
+    /// The queues of the kernel: those who came first are woken first.
+    fn futex(&self, next: &mut State, thread: usize, statement: &Statement) {
+        match statement {
             Statement::Sleep { variable, value, mask, .. } => {
                 if next.variables[*variable].value == u128::from(*value) {
                     next.futexes[*variable].push((thread as u8, *mask));
@@ -395,7 +403,7 @@ impl Twin<'_> {
             Statement::Requeue { from, to, wake, moved, expected } => {
                 if expected.is_some_and(|expected| next.variables[*from].value != u128::from(expected)) {
                     next.threads[thread].see(127);
-                    return Step::one(next);
+                    return;
                 }
                 let woken = next.wake_first(thread, *from, *wake, ALL);
                 let moved = usize::from(*moved).min(next.futexes[*from].len());
@@ -408,7 +416,6 @@ impl Twin<'_> {
             }
             other => unreachable!("{other:?} is compiled to something else"),
         }
-        Step::one(next)
     }
 
     #[allow(clippy::too_many_arguments)]
