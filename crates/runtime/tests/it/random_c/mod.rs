@@ -268,3 +268,17 @@ fn the_twin_knows_what_is_known() {
     let wait = vec![Lock(0, Mode::Wait), Wait { condition: 0, mutex: 0, timed: false }, Unlock(0)];
     check([wait, vec![Statement::Signal(0)]], 1, &["stuck"]);
 }
+
+/// The one program of 3,120 that a search is wrong about: compiled by clang 19, `bounded` says that it does not repeat itself, though it does. It should
+/// say that a spin lock is misused.
+#[test]
+fn fixme_a_program_that_repeats_itself_is_called_nondeterministic() {
+    const FILE: u64 = 239;
+    const PROGRAM: u64 = 9575;
+    let Some(clang) = compilers().into_iter().find(|cc| cc == "clang-19") else { return };
+    let file = File::new(FILE, &clang, &scratch("random-c-fixme"), &mut Tally::default());
+    let at = file.programs.iter().position(|(number, _)| *number == PROGRAM).expect("a program");
+    assert_eq!(file.possible[at].kinds.iter().copied().collect::<Vec<_>>(), ["misuse"]);
+    let asked = Asked { search: Search::Portfolio, keep_going: false, ..PLAIN };
+    assert_eq!(Saw::of(&file.tests(asked)[at]).kinds.into_iter().collect::<Vec<_>>(), ["nondeterminism"]);
+}
