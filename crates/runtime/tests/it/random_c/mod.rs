@@ -269,8 +269,8 @@ fn the_twin_knows_what_is_known() {
     check([wait, vec![Statement::Signal(0)]], 1, &["stuck"]);
 }
 
-/// The one program of 3,120 that a search is wrong about: compiled by clang 19, `bounded` says that it does not repeat itself, though it does. It should
-/// say that a spin lock is misused.
+/// The one program of 3,120 that a search is wrong about: compiled by clang 19, `dfs` and `bounded`, which run it a second time to look for data races,
+/// say at step 22 of the first schedule that it does not repeat itself. `dpor` says what is right: a lock is misused.
 #[test]
 fn fixme_a_program_that_repeats_itself_is_called_nondeterministic() {
     const FILE: u64 = 239;
