@@ -1,6 +1,6 @@
 //! Ordinary Rust, with nothing but the standard library. The first word of a test's name is its verdict.
 
-use std::cell::Cell;
+use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Barrier, Condvar, Mutex, Once, OnceLock, RwLock, mpsc};
 use std::thread;
@@ -284,4 +284,37 @@ fn panic_thread_local_destructor_too_late() {
         }
         thread.join().unwrap();
     });
+}
+
+/// A value that one thread fills in with a plain write, and says so.
+#[derive(Default)]
+struct Slot {
+    full: AtomicBool,
+    value: UnsafeCell<usize>,
+}
+
+// SAFETY: who finds it full may read it, if who says so published what it wrote.
+unsafe impl Sync for Slot {}
+
+fn fill_and_read(said: std::sync::atomic::Ordering) {
+    let slot = Arc::new(Slot::default());
+    let other = slot.clone();
+    let thread = thread::spawn(move || {
+        unsafe { *other.value.get() = 7 };
+        other.full.store(true, said);
+    });
+    if slot.full.load(Acquire) {
+        assert_eq!(unsafe { *slot.value.get() }, 7);
+    }
+    thread.join().unwrap();
+}
+
+#[test]
+fn pass_release_publishes() {
+    selvedge::explore(|| fill_and_read(Release));
+}
+
+#[test]
+fn data_race_relaxed_publishes_nothing() {
+    selvedge::explore(|| fill_and_read(Relaxed));
 }
