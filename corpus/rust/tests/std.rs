@@ -318,3 +318,16 @@ fn pass_release_publishes() {
 fn data_race_relaxed_publishes_nothing() {
     selvedge::explore(|| fill_and_read(Relaxed));
 }
+
+/// Looks again and again, and lets the other go in between.
+#[test]
+fn pass_try_recv() {
+    selvedge::explore(|| {
+        let (sender, receiver) = mpsc::channel();
+        let thread = thread::spawn(move || sender.send(1).unwrap());
+        while receiver.try_recv().is_err() {
+            thread::yield_now();
+        }
+        thread.join().unwrap();
+    });
+}

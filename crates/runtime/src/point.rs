@@ -5,7 +5,7 @@ use selvedge_explore::{Access, Kind, Thread};
 
 use crate::control::{Control, Detail, state, with};
 use crate::fiber::{Wants, fail, follow};
-use crate::site;
+use crate::{site, switch};
 
 /// The current thread is at a step. Comes back when it may make it, and then must record it.
 #[inline(never)]
@@ -63,5 +63,15 @@ pub fn give_way(pc: u64) {
     with(|control| {
         let yields = control.fiber().spin.gives_way();
         finish(control, None, yields, None);
+        tidy(control);
     });
+}
+
+/// Leaves nothing on the stack of a thread that may go round a loop.
+#[inline(always)]
+pub fn tidy(control: &mut Control) {
+    if control.fiber().spin.is_tidy() {
+        // SAFETY: below the stack pointer is nothing that anybody needs; the thread arrived at a step, so there is room.
+        unsafe { switch::wipe(0) };
+    }
 }

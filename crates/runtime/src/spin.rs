@@ -12,6 +12,9 @@ use selvedge_explore::{Access, Kind};
 use crate::posix::objects;
 use crate::site;
 
+/// So many steps without effect, and the runtime leaves nothing of its own on the thread's stack any more ([`crate::switch::wipe`]): code that is not optimised has
+/// variables in its frames that it has not set yet, and what they hold is then part of the state.
+const TIDY: u32 = 6;
 /// Rounds are looked for only after so many steps without effect: hashing the stack costs more than a step.
 const PATIENCE: u32 = 12;
 /// A round longer than this is not recognised.
@@ -33,8 +36,8 @@ pub struct Spin {
     looks: u32,
     /// How many waits in a row have timed out.
     timeouts: u32,
-    /// The states in which it was, and how many reads it had made.
-    states: Vec<(u64, u32)>,
+    /// The states in which it was.
+    states: Vec<State>,
     /// What it read.
     reads: Vec<Access>,
     /// What it waits to see changed.
@@ -47,6 +50,16 @@ pub struct Spin {
     gave_back: bool,
     /// How often it came back to one of them.
     returns: u32,
+}
+
+/// A state in which a thread was.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    hash: u64,
+    /// How many reads it had made.
+    reads: u32,
+    /// How many steps without effect.
+    quiet: u32,
 }
 
 impl Spin {
@@ -83,6 +96,12 @@ impl Spin {
         self.quiet >= PATIENCE
     }
 
+    /// Whether it may soon be looked for in a loop, so that nothing may be left on its stack.
+    #[inline(always)]
+    pub fn is_tidy(&self) -> bool {
+        self.quiet >= TIDY
+    }
+
     /// The thread is about to make a step at a place; answers whether it was there before in the same state. What it read since is
     /// then in `awaited`.
     #[inline(always)]
@@ -95,8 +114,12 @@ impl Spin {
         if sp >= top || top - sp > STACK_MAX || self.states.len() >= ROUND_MAX {
             return false;
         }
-        let state = hash(pc, sp, &registers, top);
-        if let Some(&(_, since)) = self.states.iter().find(|(other, _)| *other == state) {
+        let hash = hash(pc, sp, &registers, top);
+        // Before its first tidy round a frame may hold what happened to lie there, which depends on more than this run: that it looks the same, or does not,
+        // says nothing.
+        let tidy = |state: &&State| self.quiet - state.quiet <= state.quiet - TIDY;
+        if let Some(state) = self.states.iter().rev().find(|other| other.hash == hash).filter(tidy) {
+            let since = state.reads;
             // What changed while it went round is not what it will find in the next round.
             if saw_change(&self.reads[since as usize..]) {
                 self.states.clear();
@@ -114,7 +137,7 @@ impl Spin {
             self.reads.clear();
             return !self.awaited.is_empty();
         }
-        self.states.push((state, self.reads.len() as u32));
+        self.states.push(State { hash, reads: self.reads.len() as u32, quiet: self.quiet });
         false
     }
 
