@@ -331,3 +331,23 @@ fn pass_try_recv() {
         thread.join().unwrap();
     });
 }
+
+/// A lock that a thread has already.
+#[test]
+fn deadlock_locked_twice() {
+    selvedge::explore(|| {
+        let lock = Mutex::new(0);
+        let _first = lock.lock().unwrap();
+        let _second = lock.lock().unwrap();
+    });
+}
+
+/// A thread uses more than half of the stack that it has by default.
+#[test]
+fn pass_deep_recursion() {
+    fn deep(more: usize) -> usize {
+        let frame = std::hint::black_box([more; 128]);
+        if more == 0 { 0 } else { 1 + deep(more - 1) + frame[0] - more }
+    }
+    selvedge::explore(|| assert_eq!(thread::spawn(|| deep(1000)).join().unwrap(), 1000));
+}

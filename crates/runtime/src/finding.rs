@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 
-use selvedge_driver::{Finding, FindingKind, Place, StepRecord, ThreadRecord, Waits, schedule_to_text};
+use selvedge_driver::{
+    Finding, FindingKind, HELD_STILL, Place, RETURNED, STUCK, StepRecord, ThreadRecord, Waits, schedule_to_text,
+};
 use selvedge_explore::{Access, End, Kind, Stop};
 
 use crate::control::{Control, Failure};
 use crate::fiber::Wants;
+use crate::freeze;
 use crate::posix::objects;
 
 /// What a run found, if it ended badly.
@@ -23,7 +26,8 @@ pub fn of_run(control: &Control, end: End, test: &str, run: u64) -> Option<Findi
         End::Stopped(Stop::Diverged(step)) => Failure {
             kind: FindingKind::Nondeterminism,
             message: format!(
-                "the same schedule did something else at step {step}: the test depends on something not controlled"
+                "the same schedule did something else at step {step}: the test depends on something not controlled{}",
+                bystanders()
             ),
             pc: 0,
         },
@@ -131,6 +135,9 @@ pub fn stuck(control: &Control) -> Failure {
         FindingKind::Deadlock
     } else if wants(|wants| wants == Wants::Change) {
         FindingKind::Livelock
+    } else if control.created == 1 {
+        // There never was anybody who could have woken it: it waits for what it has itself.
+        FindingKind::Deadlock
     } else if blocked.iter().any(|&thread| sleeps(control, thread)) && !asleep_apart(control, &blocked) {
         FindingKind::LostWakeup
     } else {
@@ -140,7 +147,17 @@ pub fn stuck(control: &Control) -> Failure {
     let at_fault = |&thread: &usize| kind != FindingKind::Livelock || control.fibers[thread].wants == Wants::Change;
     let places = blocked.iter().copied().filter(at_fault).map(|thread| control.fibers[thread].pc);
     let pc = places.into_iter().find(|&pc| pc != 0).unwrap_or(0);
-    Failure { kind, message: format!("no thread can go on: {}", parts.join("; ")), pc }
+    let begins = if kind == FindingKind::LeakedThread { RETURNED } else { STUCK };
+    Failure { kind, message: format!("{begins}: {}{}", parts.join("; "), bystanders()), pc }
+}
+
+/// What is said of threads that were there before the search and take no part in it, if there are any: a pool that was made too early, as a rule.
+fn bystanders() -> String {
+    match freeze::bystanders() {
+        0 => String::new(),
+        1 => format!("; a thread that {HELD_STILL}"),
+        count => format!("; {count} threads that {HELD_STILL}"),
+    }
 }
 
 /// Whether the thread waits for a signal, as opposed to others at a barrier.
@@ -208,7 +225,7 @@ fn steps(control: &Control, frames: &mut Frames) -> Vec<StepRecord> {
         let detail = control.details.get(at).copied().unwrap_or_default();
         StepRecord {
             thread: step.thread.0,
-            what: what(&access, step.created.is_some(), step.yielded),
+            what: what(&access, step.created.is_some()),
             object: objects::inner(access.object),
             size: access.size,
             old: access.old,
@@ -220,12 +237,13 @@ fn steps(control: &Control, frames: &mut Frames) -> Vec<StepRecord> {
     (0..trace.len()).map(record).collect()
 }
 
-fn what(access: &Access, created: bool, yielded: bool) -> String {
+fn what(access: &Access, created: bool) -> String {
     if created {
         return "create".into();
     }
     let verb = match access.kind {
-        Kind::Read if access.size == 0 && yielded => return "yield".into(),
+        // Whether it had to let others go first or only might have.
+        Kind::Read if access.size == 0 => return "yield".into(),
         Kind::Read => "read",
         Kind::Write => "write",
         Kind::Update => "update",

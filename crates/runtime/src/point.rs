@@ -4,7 +4,7 @@ use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Kind, Thread};
 
 use crate::control::{Control, Detail, state, with};
-use crate::fiber::{Wants, fail, follow};
+use crate::fiber::{OVERFLOW, Wants, fail, follow};
 use crate::{site, switch};
 
 /// The current thread is at a step. Comes back when it may make it, and then must record it.
@@ -29,7 +29,7 @@ pub fn arrive_here(access: Access, wants: Wants, pc: u64, here: u64) {
             fiber.frame = frame;
         }
         if here < fiber.low {
-            fail(FindingKind::Crash, "stack overflow".into(), pc);
+            fail(FindingKind::Crash, OVERFLOW.into(), pc);
         }
         (control.current, control.arrive(access, wants))
     };

@@ -183,8 +183,7 @@ unsafe extern "C" fn step(cell: u64, first: u64, second: u64, third: c_int, four
     tidied(old)
 }
 
-/// The answer. Nothing is left on the stack of a thread that may go round a loop: the call is the last thing that its caller does, so the caller's frame is gone
-/// by then.
+/// The answer. Nothing is left on the stack of a thread that may go round a loop but the caller's own frame, which holds what it was asked for.
 #[inline(always)]
 fn tidied(answer: u64) -> u64 {
     // SAFETY: code under control calls; below its stack pointer is nothing that anybody needs, and a step has seen to it that there is room.
