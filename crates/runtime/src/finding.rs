@@ -20,7 +20,7 @@ pub fn of_run(control: &Control, end: End, test: &str, run: u64) -> Option<Findi
         End::Stuck => stuck(control),
         End::Truncated => Failure {
             kind: FindingKind::Livelock,
-            message: format!("the run went on for {} steps without an end", control.trace.len()),
+            message: format!("the run went on for {} steps without an end{}", control.trace.len(), depth(control)),
             pc: control.details.last().map_or(0, |detail| detail.pc),
         },
         End::Stopped(Stop::Diverged(step)) => Failure {
@@ -149,6 +149,19 @@ pub fn stuck(control: &Control) -> Failure {
     let pc = places.into_iter().find(|&pc| pc != 0).unwrap_or(0);
     let begins = if kind == FindingKind::LeakedThread { RETURNED } else { STUCK };
     Failure { kind, message: format!("{begins}: {}{}", parts.join("; "), bystanders()), pc }
+}
+
+/// What is said of a thread that is so deep in calls that it may be a recursion, and no loop, which has no end.
+fn depth(control: &Control) -> String {
+    const DEEP: u64 = 1 << 20;
+    let used = |thread: &usize| {
+        let fiber = &control.fibers[*thread];
+        fiber.top.saturating_sub(if fiber.holds(fiber.frame) { fiber.frame } else { fiber.top })
+    };
+    match (0..control.created).filter(|&thread| !control.fibers[thread].ended).find(|thread| used(thread) > DEEP) {
+        Some(thread) => format!(", and calls of T{thread} use {} KiB of stack", used(&thread) >> 10),
+        None => String::new(),
+    }
 }
 
 /// What is said of threads that were there before the search and take no part in it, if there are any: a pool that was made too early, as a rule.

@@ -255,7 +255,7 @@ fn is_access(step: &StepRecord) -> bool {
 }
 
 /// The line that a message about a panic begins with, without directories and with them.
-fn told(message: &str) -> Option<(String, Option<(String, u32)>)> {
+pub fn told(message: &str) -> Option<(String, Option<(String, u32)>)> {
     let place = message.strip_prefix("panic at ")?.split(": ").next()?;
     let numbered = |(file, line): (&str, &str)| Some((file.to_owned(), line.parse().ok()?));
     // There may be a column after the line.

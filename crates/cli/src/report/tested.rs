@@ -459,7 +459,9 @@ impl Found {
     /// The finding in the file of that name.
     pub fn new(finding: &Finding, path: &str, names: &mut Names) -> Self {
         let message = interleaving::explained(finding, names);
-        let (file, line) = names.own_line(finding).map(|line| (from_here(&line.file), line.line)).unzip();
+        let own = names.own_line(finding).map(|line| (from_here(&line.file), line.line));
+        // A panic has been caught by the time it is reported; its message has the line.
+        let (file, line) = own.or_else(|| interleaving::told(&finding.message)?.1).unzip();
         Found { test: finding.test.clone(), kind: finding.kind.name(), message, path: path.to_owned(), file, line }
     }
 }
