@@ -231,6 +231,8 @@ impl Frames {
 
 fn steps(control: &Control, frames: &mut Frames) -> Vec<StepRecord> {
     let trace = &control.trace;
+    // Few places make many steps, and to ask the linker takes longer than a run.
+    let mut places: HashMap<u64, Option<Place>> = HashMap::new();
     let record = |at: usize| {
         let step = trace.step(at);
         let none = Access::new(0, 0, Kind::Read);
@@ -243,7 +245,7 @@ fn steps(control: &Control, frames: &mut Frames) -> Vec<StepRecord> {
             size: access.size,
             old: access.old,
             new: detail.new,
-            place: place(detail.pc),
+            place: places.entry(detail.pc).or_insert_with(|| place(detail.pc)).clone(),
             callers: control.callers.as_ref().and_then(|all| all.get(at)).map_or(vec![], |one| frames.all(one)),
         }
     };
