@@ -65,6 +65,8 @@ struct Places {
     /// By thread, all that it did.
     threads: [u64; Thread::MAX],
     run: u64,
+    /// The greatest number of a thread that was seen so far.
+    last: usize,
     /// What follows is noted if runs begin as the last one did, more often than not, so that only what differs is done again: the same choices
     /// lead to the same accesses, or the program is one that no search can say anything of.
     steps: Vec<Noted>,
@@ -93,7 +95,7 @@ fn begin(steps: &[Step], at: usize) -> usize {
 impl Places {
     fn new() -> Self {
         let all = Box::new([Place::default(); PLACES]);
-        Places { all, threads: [0; Thread::MAX], run: 0, steps: Vec::new(), changes: Vec::new() }
+        Places { all, threads: [0; Thread::MAX], run: 0, last: 0, steps: Vec::new(), changes: Vec::new() }
     }
 
     /// An access to a word, after what its thread did before. There is nothing to foresee here for the processor: this is done for every
@@ -124,10 +126,11 @@ impl Places {
         words.fold(before, |hash, word| self.touch::<FOLLOWS>(word, what(access), access.kind, hash))
     }
 
-    /// How many steps are those of the last run.
-    fn in_common(&self, steps: &[Step], accesses: &[Access]) -> usize {
-        let pairs = self.steps.iter().zip(steps);
-        let mut same = pairs.take_while(|(noted, step)| noted.step == brief(step)).count();
+    /// How many steps are those of the last run; so many are known to be.
+    fn in_common(&self, steps: &[Step], accesses: &[Access], known: usize) -> usize {
+        let known = known.min(self.steps.len());
+        let pairs = self.steps[known..].iter().zip(&steps[known..]);
+        let mut same = known + pairs.take_while(|(noted, step)| noted.step == brief(step)).count();
         // What was picked is not noted, so nothing can be told from there on.
         while same > 0
             && (steps[same - 1].picks > 0
@@ -155,12 +158,12 @@ impl Places {
         self.threads = [0; Thread::MAX];
     }
 
-    /// The class of a run, which may follow the last one from its beginning.
-    fn class<const FOLLOWS: bool>(&mut self, trace: &Trace) -> u64 {
+    /// The class of a run, which may follow the last one from its beginning: so many steps do.
+    fn class<const FOLLOWS: bool>(&mut self, trace: &Trace, known: usize) -> u64 {
         let (steps, accesses) = trace.with_accesses();
         let mut same = 0;
         if FOLLOWS {
-            same = self.in_common(steps, accesses);
+            same = self.in_common(steps, accesses, known);
             self.back(same);
         } else {
             self.renew();
@@ -174,6 +177,7 @@ impl Places {
                 let Some(step) = rest.next() else { break 'accesses };
                 (thread, left) = (step.thread.index() % Thread::MAX, step.accesses - end);
                 end = step.accesses;
+                self.last = self.last.max(thread);
                 if FOLLOWS {
                     let (before, changes) = (self.threads[thread], self.changes.len() as u32);
                     let (step, access) = (brief(step), what(access));
@@ -188,12 +192,12 @@ impl Places {
                 self.touch_wide::<FOLLOWS>(access, before)
             };
         }
-        finish(trace, self.threads)
+        finish(trace, self.threads, self.last)
     }
 }
 
-/// What threads picked, and then everything together. That a thread gave up its turn orders nothing, and tells it nothing.
-fn finish(trace: &Trace, mut threads: [u64; Thread::MAX]) -> u64 {
+/// What threads picked, and then everything together; a class that was seen before a thread of a greater number was is forgotten. That a thread gave up its turn orders nothing, and tells it nothing.
+fn finish(trace: &Trace, mut threads: [u64; Thread::MAX], last: usize) -> u64 {
     let steps = trace.steps();
     if steps.last().is_some_and(|step| step.picks > 0) {
         for (at, step) in steps.iter().enumerate() {
@@ -201,7 +205,6 @@ fn finish(trace: &Trace, mut threads: [u64; Thread::MAX]) -> u64 {
             *hash = trace.picks(at).iter().fold(*hash, |hash, pick| mix(hash, u64::from(pick.chosen) + 1, 0));
         }
     }
-    let last = steps.iter().fold(0, |last, step| last.max(step.thread.index()));
     threads[..=last % Thread::MAX].iter().zip(0..).fold(0, |class, (hash, thread)| mix(class, thread, *hash))
 }
 
@@ -220,6 +223,8 @@ pub struct Classes {
     places: Places,
     /// Whether runs begin as the last one did.
     follows: bool,
+    /// Whether the last run is the one that the places are of.
+    knows_last: bool,
     /// Whether runs of classes that are known are expected, so that nobody looks at a run before it is known to be of another. So it is at
     /// first: nothing is lost but a few runs that are made twice.
     expects: bool,
@@ -230,7 +235,15 @@ pub struct Classes {
 impl Classes {
     /// None is known. Whether runs are expected to begin as the last one did matters to the speed only.
     pub fn new(follows: bool) -> Self {
-        Classes { seen: vec![0; SEEN].into(), places: Places::new(), follows, expects: true, runs: 0, known: 0 }
+        Classes {
+            seen: vec![0; SEEN].into(),
+            places: Places::new(),
+            follows,
+            knows_last: false,
+            expects: true,
+            runs: 0,
+            known: 0,
+        }
     }
 
     /// Whether the next run need not be looked at while it is under way.
@@ -243,9 +256,14 @@ impl Classes {
         match end {
             End::Complete => {}
             End::Stopped(stop) if !matches!(stop, Stop::Diverged(_)) => {}
-            _ => return None,
+            _ => {
+                self.knows_last = false;
+                return None;
+            }
         }
-        Some(if self.follows { self.places.class::<true>(trace) } else { self.places.class::<false>(trace) })
+        let known = if std::mem::replace(&mut self.knows_last, true) { trace.kept() } else { 0 };
+        let places = &mut self.places;
+        Some(if self.follows { places.class::<true>(trace, known) } else { places.class::<false>(trace, 0) })
     }
 
     /// A run ended that was not looked at.
@@ -258,6 +276,7 @@ impl Classes {
 
     /// A run ended that was looked at, and `clean` is whether nothing was found and nothing is in doubt.
     pub fn learn(&mut self, trace: &Trace, end: End, clean: bool) {
+        self.knows_last &= clean;
         let class = if clean { self.of(trace, end) } else { None };
         let place = class.map(|class| &mut self.seen[class as usize % SEEN]);
         let known = class.as_ref() == place.as_deref();

@@ -173,6 +173,11 @@ pub trait Strategy {
         false
     }
 
+    /// How many of the first steps of the run that was prepared are those of the last one that it prepared: the same decisions lead to them.
+    fn repeats(&self) -> usize {
+        0
+    }
+
     /// Which of `options` results (at least one) the step under way has.
     fn pick(&mut self, options: u32) -> u32;
 

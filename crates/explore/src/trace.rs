@@ -1,9 +1,10 @@
 //! What a run did: steps, their accesses, their picks.
 //!
 //! Invariant: the accesses and picks of a step lie next to each other in two flat arrays, so that recording a step
-//! allocates nothing once the arrays have grown to the length of a run.
+//! allocates nothing once the arrays have grown to the length of a run. Where a run begins as the last one did, its first steps are those that are there, and
+//! nothing is recorded while it makes them.
 
-use crate::access::{Access, Thread};
+use crate::access::{Access, Condition, Thread};
 
 /// A decision that was not about threads: which of several results a step has (who is woken, what `malloc` reuses).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,6 +44,10 @@ pub struct Trace {
     steps: Vec<Step>,
     accesses: Vec<Access>,
     picks: Vec<Pick>,
+    /// How many steps were made.
+    made: usize,
+    /// How many of them are those of the last run.
+    kept: usize,
 }
 
 impl Trace {
@@ -51,29 +56,45 @@ impl Trace {
         Self::default()
     }
 
-    /// Forgets every step, and keeps the memory.
-    pub fn clear(&mut self) {
-        self.steps.clear();
-        self.accesses.clear();
-        self.picks.clear();
+    /// Begins a run whose first so many steps are those of the last one: the same decisions lead to them. All others are forgotten, and their memory
+    /// is kept.
+    pub fn renew(&mut self, kept: usize) {
+        self.kept = kept.min(self.made);
+        self.made = 0;
+        self.steps.truncate(self.kept);
+        let (accesses, picks) = self.steps.last().map_or((0, 0), |step| (step.accesses, step.picks));
+        self.accesses.truncate(accesses as usize);
+        self.picks.truncate(picks as usize);
+    }
+
+    /// Whether the step under way is one of the last run too, so that it is recorded already.
+    #[inline]
+    pub fn is_known(&self) -> bool {
+        self.made < self.kept
+    }
+
+    /// How many of the first steps are those of the last run.
+    #[inline]
+    pub(crate) fn kept(&self) -> usize {
+        self.kept.min(self.made)
     }
 
     /// How many steps.
     #[inline]
     pub fn len(&self) -> usize {
-        self.steps.len()
+        self.made
     }
 
     /// Whether there is no step.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.steps.is_empty()
+        self.made == 0
     }
 
     /// The steps.
     #[inline]
     pub fn steps(&self) -> &[Step] {
-        &self.steps
+        &self.steps[..self.made]
     }
 
     /// The step at that place.
@@ -85,7 +106,7 @@ impl Trace {
     /// All steps, and all that they touched.
     #[inline]
     pub(crate) fn with_accesses(&self) -> (&[Step], &[Access]) {
-        (&self.steps, &self.accesses)
+        (self.steps(), &self.accesses)
     }
 
     /// What the step at that place touched.
@@ -102,25 +123,35 @@ impl Trace {
 
     /// Records a pick of the step that is under way.
     pub fn pick(&mut self, pick: Pick) {
-        self.picks.push(pick);
+        if !self.is_known() {
+            self.picks.push(pick);
+        }
     }
 
     /// Records an access of the step that is under way.
     #[inline]
     pub fn access(&mut self, access: Access) {
-        self.accesses.push(access);
+        if !self.is_known() {
+            self.accesses.push(access);
+        }
     }
 
-    /// The access that was recorded last; there must be one.
-    pub fn last_access(&mut self) -> &mut Access {
-        self.accesses.last_mut().expect("an access was recorded")
+    /// The last access of the step under way waited until that was so.
+    pub fn waited(&mut self, condition: Condition) {
+        if !self.is_known()
+            && let Some(access) = self.accesses.last_mut()
+        {
+            (access.waits, access.condition) = (true, condition);
+        }
     }
 
     /// Adds an access to the last step that was recorded: something that followed from it without a decision, such as the end of
     /// its thread. Nothing when there is no step, or one is under way.
     #[inline]
     pub fn amend(&mut self, access: Access) {
-        if let Some(step) = self.steps.last_mut()
+        // What followed from a step that is kept is kept along with it.
+        if self.made > self.kept
+            && let Some(step) = self.steps.last_mut()
             && step.accesses as usize == self.accesses.len()
         {
             step.accesses += 1;
@@ -131,17 +162,78 @@ impl Trace {
     /// Records that the step under way is done: it takes every access and pick since the last step.
     #[inline]
     pub fn step_done(&mut self, thread: Thread, created: Option<Thread>, yielded: bool) {
+        if self.is_known() { self.pass() } else { self.record(thread, created, yielded) }
+    }
+
+    /// The same for one that is known.
+    #[inline]
+    pub fn pass(&mut self) {
+        self.made += 1;
+    }
+
+    /// The same for one that is not known.
+    #[inline]
+    pub fn record(&mut self, thread: Thread, created: Option<Thread>, yielded: bool) {
         let (accesses, picks) = (self.accesses.len() as u32, self.picks.len() as u32);
         self.steps.push(Step { thread, created, yielded, accesses, picks });
+        self.made = self.steps.len();
     }
 
     /// Every decision, in the order in which a replay needs them. A step that was begun and not recorded is not in it.
     pub fn schedule(&self) -> Vec<Choice> {
-        let mut schedule = Vec::with_capacity(self.steps.len() + self.picks.len());
-        for at in 0..self.steps.len() {
+        let mut schedule = Vec::with_capacity(self.made + self.picks.len());
+        for at in 0..self.made {
             schedule.push(Choice::Run(self.steps[at].thread));
             schedule.extend(self.picks(at).iter().map(|pick| Choice::Pick(pick.chosen)));
         }
         schedule
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Kind;
+
+    const PICK: Pick = Pick { chosen: 1, options: 2 };
+
+    /// A step that touches the object, after which something follows from it.
+    fn step(trace: &mut Trace, object: u64, follows: u64) {
+        trace.access(Access::new(object, 8, Kind::Read));
+        trace.pick(PICK);
+        trace.step_done(Thread(0), None, false);
+        trace.amend(Access::new(follows, 8, Kind::Write));
+    }
+
+    fn objects(trace: &Trace) -> Vec<Vec<u64>> {
+        let of = |at| trace.accesses(at).iter().map(|access| access.object).collect();
+        (0..trace.len()).map(of).collect()
+    }
+
+    #[test]
+    fn steps_of_the_last_run_are_recorded_once() {
+        let mut trace = Trace::new();
+        (1..4).for_each(|object| step(&mut trace, object, 10 * object));
+        trace.renew(2);
+        assert_eq!((trace.len(), trace.is_known(), objects(&trace)), (0, true, vec![]));
+        (1..3).for_each(|object| step(&mut trace, object, 10 * object));
+        assert_eq!((trace.len(), trace.is_known()), (2, false));
+        step(&mut trace, 5, 50);
+        assert_eq!(objects(&trace), [[1, 10], [2, 20], [5, 50]]);
+        assert_eq!((0..3).map(|at| trace.picks(at)).collect::<Vec<_>>(), [[PICK]; 3]);
+    }
+
+    #[test]
+    fn of_a_run_that_ends_before_them_no_more_is_seen_than_it_made() {
+        let mut trace = Trace::new();
+        (1..4).for_each(|object| step(&mut trace, object, 10 * object));
+        trace.renew(3);
+        step(&mut trace, 1, 10);
+        assert_eq!((trace.steps().len(), objects(&trace)), (1, vec![vec![1, 10]]));
+        assert_eq!(trace.schedule(), [Choice::Run(Thread(0)), Choice::Pick(1)]);
+        // And of the next no more is kept.
+        trace.renew(3);
+        (7..9).for_each(|object| step(&mut trace, object, 10 * object));
+        assert_eq!(objects(&trace), [[1, 10], [8, 80]]);
     }
 }

@@ -128,6 +128,8 @@ pub struct Control {
     pub objects: Objects,
     /// Who knows of whose accesses.
     pub races: Races,
+    /// Where the strategy lies whose run is in the trace.
+    pub traced: usize,
     /// Whether runs are not looked at for data races, though the settings ask for it: most were looked at ([`selvedge_explore::Classes`]).
     pub spares_races: bool,
     /// Whether some thread has been seen on the stack of another, in this run or an earlier one.
@@ -343,7 +345,7 @@ impl Control {
     /// round a loop.
     #[inline(always)]
     pub fn is_free(&mut self, here: u64) -> bool {
-        let listed = usize::from(self.slots[self.current % Thread::MAX]) < self.pending.len();
+        let listed = self.alive >> (self.current % Thread::MAX) & 1 != 0;
         let looked_at = self.retries.on;
         let fiber = self.fiber();
         listed && !looked_at && here >= fiber.low && !fiber.spin.is_patient()
@@ -442,8 +444,12 @@ impl Control {
             yielded |= self.tires();
         }
         (self.last, self.gave_way) = (Some(thread), yielded);
-        self.trace.step_done(thread, created, yielded);
-        self.details.push(detail);
+        if self.trace.is_known() {
+            self.trace.pass();
+        } else {
+            self.trace.record(thread, created, yielded);
+            self.details.push(detail);
+        }
         if self.callers.is_some() {
             self.note_callers();
         }

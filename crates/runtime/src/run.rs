@@ -27,8 +27,12 @@ pub fn renew(globals: &Snapshot) {
         (control.spinning, control.waiting, control.joining) = (0, 0, 0);
         control.under_way = false;
         control.fruitless = false;
-        control.trace.clear();
-        control.details.clear();
+        // What is in the trace is of a run of the same strategy, or nothing is known of it.
+        let strategy = (&raw const *control.strategy).addr();
+        let kept = if control.traced == strategy { control.strategy.repeats() } else { 0 };
+        control.traced = strategy;
+        control.trace.renew(kept);
+        control.details.truncate(kept);
         if let Some(callers) = &mut control.callers {
             callers.clear();
         }

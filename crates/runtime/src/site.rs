@@ -148,6 +148,40 @@ macro_rules! entries_off_stack {
     )* };
 }
 
+/// Entry points of copies: as [`entries`], but one from and to the stack of the thread that runs, on which nobody else has been seen, is
+/// left to libc at once. Most are values that are moved.
+#[macro_export]
+macro_rules! copies_off_stack {
+    ($target:path; $($name:ident;)*) => { $(
+        /// Entry point: notes the return address, unless there is nothing to look at.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "mov rax, qword ptr [rip + {stack}]",
+                "mov rcx, qword ptr [rip + {stack} + 8]",
+                "mov r10, rdi",
+                "mov r11, rsi",
+                "sub r10, rax",
+                "sub r11, rax",
+                "cmp r10, rcx",
+                "jae 2f",
+                "cmp r11, rcx",
+                "jae 2f",
+                "jmp qword ptr [rip + memmove@GOTPCREL]",
+                "2:",
+                "mov r10, qword ptr [rip + selvedge_site@GOTTPOFF]",
+                "mov r11, [rsp]",
+                "mov fs:[r10], r11",
+                "mov fs:[r10 + 24], rbp",
+                "jmp {target}",
+                stack = sym $crate::control::STACK,
+                target = sym $target,
+            )
+        }
+    )* };
+}
+
 /// The body of a naked function that notes the return address and the registers, and goes on to the target.
 #[macro_export]
 macro_rules! note_registers {

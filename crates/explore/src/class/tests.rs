@@ -57,7 +57,7 @@ fn equivalent(program: &Program, one: &[usize], other: &[usize]) -> bool {
 }
 
 fn class(trace: &Trace) -> u64 {
-    Places::new().class::<false>(trace)
+    Places::new().class::<false>(trace, 0)
 }
 
 #[test]
@@ -72,8 +72,8 @@ fn classes_are_those_of_the_definition() {
         for (one, other) in orders.iter().zip(&orders[1..]) {
             let expected = equivalent(&program, one, other);
             let (one, other) = (trace(&program, one), trace(&program, other));
-            let equal = places.class::<true>(&one) == places.class::<true>(&other);
-            assert_eq!([places.class::<true>(&one), places.class::<true>(&other)], [class(&one), class(&other)]);
+            let equal = places.class::<true>(&one, 0) == places.class::<true>(&other, 0);
+            assert_eq!([places.class::<true>(&one, 0), places.class::<true>(&other, 0)], [class(&one), class(&other)]);
             assert_eq!(equal, expected, "{program:?} {one:?} {other:?}");
             same += u32::from(equal && one.steps() != other.steps());
             different += u32::from(!equal);
@@ -117,7 +117,7 @@ fn picks_are_told_apart_from_run_to_run() {
         trace
     };
     for chosen in [[0, 0], [0, 1], [1, 1], [0, 1], [0, 0]] {
-        assert_eq!(places.class::<true>(&run(chosen)), class(&run(chosen)), "{chosen:?}");
+        assert_eq!(places.class::<true>(&run(chosen), 0), class(&run(chosen)), "{chosen:?}");
     }
 }
 

@@ -183,6 +183,10 @@ impl Strategy for Bounded {
         true
     }
 
+    fn repeats(&self) -> usize {
+        self.search.repeats()
+    }
+
     fn pick(&mut self, options: u32) -> u32 {
         self.search.result(options)
     }

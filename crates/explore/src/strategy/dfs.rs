@@ -17,14 +17,16 @@ use crate::point::{ChoicePoint, Coverage, Decision, End, Run, Stop, Strategy};
 struct Frame {
     options: Options,
     taken: u32,
+    /// How many threads were decided on before.
+    steps: u32,
     /// The thread that this is, if it is one.
     thread: Option<Thread>,
 }
 
 impl Frame {
-    fn new(options: Options, taken: u32) -> Self {
-        let thread = options.thread(taken);
-        Frame { options, taken, thread }
+    /// How many threads were decided on, up to here.
+    fn steps_after(&self) -> u32 {
+        self.steps + u32::from(self.thread.is_some())
     }
 }
 
@@ -67,6 +69,8 @@ pub(crate) struct Search {
     diverged: bool,
     /// Whether a run was prepared and has not ended.
     under_way: bool,
+    /// How many steps of the run that was prepared are those of the one before.
+    repeats: usize,
     /// The decisions that the first run begins with, and how many of them stay.
     ranks: Vec<u32>,
     fixed: usize,
@@ -85,7 +89,13 @@ impl Search {
         self.under_way
     }
 
+    /// How many steps of the run that was prepared are those of the one before.
+    pub(crate) fn repeats(&self) -> usize {
+        self.repeats
+    }
+
     fn find_next(&mut self) -> bool {
+        self.repeats = 0;
         if !self.started {
             self.started = true;
             return true;
@@ -99,6 +109,8 @@ impl Search {
             if frame.taken + 1 < frame.options.len() {
                 frame.taken += 1;
                 frame.thread = frame.options.thread(frame.taken);
+                // A result that differs belongs to a step that was decided on before.
+                self.repeats = (frame.steps as usize).saturating_sub(usize::from(frame.thread.is_none()));
                 return true;
             }
             self.frames.pop();
@@ -141,7 +153,7 @@ impl Search {
     }
 
     /// The thread to run among `set`, `first` before the others.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn thread(&mut self, set: u64, first: Thread) -> Option<Thread> {
         if let Some(frame) = self.frames.get(self.depth)
             && frame.options == (Options::Threads { set, first })
@@ -149,8 +161,26 @@ impl Search {
             self.depth += 1;
             return frame.thread;
         }
+        self.new_thread(set, first)
+    }
+
+    /// The same where the last run does not say.
+    #[inline(never)]
+    fn new_thread(&mut self, set: u64, first: Thread) -> Option<Thread> {
+        if self.depth == self.frames.len() && self.ranks.is_empty() {
+            self.push(Options::Threads { set, first }, 0, Some(first));
+            return Some(first);
+        }
         self.decide(Options::Threads { set, first })?;
         self.frames[self.depth - 1].thread
+    }
+
+    /// One more decision.
+    #[inline]
+    fn push(&mut self, options: Options, taken: u32, thread: Option<Thread>) {
+        let steps = self.frames.last().map_or(0, Frame::steps_after);
+        self.frames.push(Frame { options, taken, steps, thread });
+        self.depth += 1;
     }
 
     /// A result among so many.
@@ -165,7 +195,9 @@ impl Search {
                 self.diverged = true;
                 return None;
             }
-            self.frames.push(Frame::new(options, taken));
+            let thread = options.thread(taken);
+            self.push(options, taken, thread);
+            return Some(taken);
         } else if self.frames[self.depth].options != options {
             self.diverged = true;
             return None;
@@ -256,6 +288,10 @@ impl Strategy for Dfs {
 
     fn follows(&self) -> bool {
         true
+    }
+
+    fn repeats(&self) -> usize {
+        self.search.repeats()
     }
 
     fn pick(&mut self, options: u32) -> u32 {

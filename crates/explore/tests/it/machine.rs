@@ -139,7 +139,7 @@ const ENDED: u64 = LOCK + 4000;
 const BLOCKS: u64 = LOCK + 5000;
 
 impl<'a> Machine<'a> {
-    fn new(program: &'a Program) -> Self {
+    fn new(program: &'a Program, trace: Trace) -> Self {
         let live = |born| Live {
             at: 0,
             registers: vec![0; 6],
@@ -158,7 +158,7 @@ impl<'a> Machine<'a> {
             semaphores: program.semaphores.clone(),
             queues: vec![vec![]; program.conditions],
             blocks: 0,
-            trace: Trace::new(),
+            trace,
             fairness: Fairness::new(),
         };
         for thread in 0..program.initial {
@@ -508,12 +508,13 @@ pub fn explore(
     runs_max: u64,
     mut see: impl FnMut(&Outcome, &Trace, End),
 ) -> (Option<Coverage>, u64) {
-    let mut runs = 0;
+    let (mut runs, mut trace) = (0, Trace::new());
     while runs < runs_max {
         if let ControlFlow::Break(coverage) = strategy.start() {
             return (Some(coverage), runs);
         }
-        let mut machine = Machine::new(program);
+        trace.renew(strategy.repeats());
+        let mut machine = Machine::new(program, trace);
         let end = machine.run(strategy);
         runs += 1;
         strategy.finish(&Run { trace: &machine.trace, pending: &machine.pending(), end });
@@ -524,6 +525,7 @@ pub fn explore(
             let outcome = Outcome { memory: machine.memory, registers, history, stuck, truncated };
             see(&outcome, &machine.trace, end);
         }
+        trace = machine.trace;
     }
     (None, runs)
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use selvedge_explore::{Coverage, Dpor, Rng};
+use selvedge_explore::{Bounded, Coverage, Dfs, Dpor, End, Replay, Rng, Strategy, Trace};
 
 use crate::brute::{Seen, compare, see};
-use crate::machine::{Addr, Op, Outcome, Program, Val};
+use crate::machine::{Addr, Op, Outcome, Program, Val, explore};
 
 struct Maker {
     rng: Rng,
@@ -247,20 +247,50 @@ fn exchanges_that_wait() {
 }
 
 /// Picks may cost runs that are given up, but never a class.
+fn picking(number: u64) -> Program {
+    let mut maker = Maker { rng: Rng::for_run(11, number) };
+    let threads = (0..2 + maker.below(2)).map(|_| {
+        let mut ops = maker.memory_thread(2, 2);
+        if maker.below(2) == 0 {
+            ops.insert(maker.below(2), Op::Choose(maker.below(3), 2 + maker.below(2) as u32));
+        }
+        ops
+    });
+    Program::new(threads.collect(), 2)
+}
+
+/// Steps that a run has in common with the last one are not recorded again: they must be what a replay records, which has no last run.
+#[test]
+fn steps_that_are_kept() {
+    let programs = (0..60).flat_map(|number| [picking(number), keeping_and_taking(number)]);
+    let mut kept = 0;
+    for program in programs {
+        let strategies: [Box<dyn Strategy>; 2] = [Box::new(Dfs::new()), Box::new(Bounded::new(2))];
+        for mut strategy in strategies {
+            let mut traces = Vec::new();
+            explore(&program, &mut *strategy, 200, |_, trace, end| {
+                kept += u64::from(matches!(end, End::Complete | End::Stuck));
+                traces.push(trace.clone());
+            });
+            for trace in traces {
+                let again = |replayed: &Trace| {
+                    let accesses = |trace: &Trace, at: usize| trace.accesses(at).to_vec();
+                    let all = |trace: &Trace| (0..trace.len()).map(|at| accesses(trace, at)).collect::<Vec<_>>();
+                    assert_eq!((trace.schedule(), trace.steps()), (replayed.schedule(), replayed.steps()));
+                    assert_eq!(all(&trace), all(replayed));
+                };
+                explore(&program, &mut Replay::new(trace.schedule()), 1, |_, replayed, _| again(replayed));
+            }
+        }
+    }
+    assert!(kept > 5_000, "{kept}");
+}
+
 #[test]
 fn picks() {
     let mut redundant_allowed = 0;
     for number in 0..1500 {
-        let mut maker = Maker { rng: Rng::for_run(11, number) };
-        let threads = (0..2 + maker.below(2)).map(|_| {
-            let mut ops = maker.memory_thread(2, 2);
-            if maker.below(2) == 0 {
-                ops.insert(maker.below(2), Op::Choose(maker.below(3), 2 + maker.below(2) as u32));
-            }
-            ops
-        });
-        let program = Program::new(threads.collect(), 2);
-        redundant_allowed += u64::from(compare(&program, 3_000, false));
+        redundant_allowed += u64::from(compare(&picking(number), 3_000, false));
     }
     assert!(redundant_allowed > 1000);
 }

@@ -317,8 +317,10 @@ pub fn record(object: u64, size: u32, told: Told, expected: u64, outcome: Outcom
     let control = unsafe { state() };
     let pc = control.fiber().pc;
     let changed = kind != Kind::Read && old != new;
-    let condition = told.condition(size, expected);
-    control.trace.access(Access { object, size, kind, waits: waited, condition, changed, old });
+    if !control.trace.is_known() {
+        let condition = told.condition(size, expected);
+        control.trace.access(Access { object, size, kind, waits: waited, condition, changed, old });
+    }
     if waited || control.retries.attached != 0 {
         leave_rarely(control, waited);
     }
@@ -351,8 +353,7 @@ pub fn record(object: u64, size: u32, told: Told, expected: u64, outcome: Outcom
 fn leave_rarely(control: &mut Control, waited: bool) {
     let attached = control.retries.attached != 0;
     if attached && let Some(expected) = retry::leave(control) {
-        control.trace.last_access().waits = true;
-        control.trace.last_access().condition = Condition::Equals(expected);
+        control.trace.waited(Condition::Equals(expected));
     }
     if waited {
         control.saw_change(None);

@@ -217,14 +217,18 @@ accesses! {
     __tsan_unaligned_volatile_write16: volatile(16, true);
 }
 
+crate::copies_off_stack! {
+    copy;
+    __tsan_memcpy;
+    __tsan_memmove;
+    __wrap_memcpy;
+    __wrap_memmove;
+}
+
 crate::entries! {
     __tsan_read_range => read_range;
     __tsan_write_range => write_range;
-    __tsan_memcpy => copy;
-    __tsan_memmove => copy;
     __tsan_memset => set;
-    __wrap_memcpy => copy;
-    __wrap_memmove => copy;
     __wrap_memset => set;
     __wrap_strcpy => copy_string;
 }

@@ -28,6 +28,8 @@ const PART: usize = 64 << 20;
 const SIZE: usize = PART * selvedge_explore::Thread::MAX;
 const SHADOW: usize = 0x6100_0000_0000;
 const UNIT: usize = 16;
+/// Shadow behind the last unit, which is read and written along with it.
+const SPARE: usize = 8;
 /// Blocks of up to this many units are kept in lists by size.
 const CLASSES: usize = 128;
 
@@ -43,28 +45,45 @@ const FREED: u8 = 2;
 /// Freed blocks by size, oldest first.
 struct Lists {
     blocks: Vec<VecDeque<usize>>,
-    /// The sizes of which there were blocks in this run.
-    used: Vec<usize>,
+    /// The sizes of which there are blocks, one bit each: most have none, and are asked for all the time.
+    some: [u64; CLASSES / 64 + 1],
 }
 
 impl Default for Lists {
     fn default() -> Self {
-        Lists { blocks: vec![VecDeque::new(); CLASSES + 1], used: Vec::new() }
+        Lists { blocks: vec![VecDeque::new(); CLASSES + 1], some: [0; CLASSES / 64 + 1] }
     }
 }
 
 impl Lists {
+    /// Whether there is a block of that many units, of which there are at most [`CLASSES`].
+    #[inline(always)]
+    fn has(&self, units: usize) -> bool {
+        self.some[units / 64] >> (units % 64) & 1 != 0
+    }
+
     fn push(&mut self, units: usize, block: usize) {
-        if self.blocks[units].is_empty() {
-            self.used.push(units);
-        }
+        self.some[units / 64] |= 1 << (units % 64);
         self.blocks[units].push_back(block);
+    }
+
+    /// Takes a block out: the newest or the oldest.
+    fn take(&mut self, units: usize, newest: bool) -> Option<usize> {
+        let list = &mut self.blocks[units];
+        let block = if newest { list.pop_back() } else { list.pop_front() };
+        if list.is_empty() {
+            self.some[units / 64] &= !(1 << (units % 64));
+        }
+        block
     }
 
     /// Forgets all blocks, and keeps the memory for the next run's.
     fn clear(&mut self) {
-        for units in self.used.drain(..) {
-            self.blocks[units].clear();
+        for (word, bits) in self.some.iter_mut().enumerate() {
+            while *bits != 0 {
+                self.blocks[word * 64 + bits.trailing_zeros() as usize].clear();
+                *bits &= *bits - 1;
+            }
         }
     }
 }
@@ -117,7 +136,7 @@ pub fn map() -> bool {
         got == at as isize
     };
     let arena = arena();
-    arena.mapped = arena.mapped || map(BASE, SIZE) && map(SHADOW, SIZE / UNIT);
+    arena.mapped = arena.mapped || map(BASE, SIZE) && map(SHADOW, SIZE / UNIT + SPARE);
     arena.mapped
 }
 
@@ -162,8 +181,8 @@ fn shadow(address: usize) -> *mut u8 {
     (SHADOW + (address - BASE) / UNIT) as *mut u8
 }
 
-/// Fills units that begin at this address with what new memory holds: what an earlier run left there must not be seen. As with [`mark`], without a
-/// call if there are few.
+/// Fills units that begin at this address with what new memory holds: what an earlier run left there must not be seen. Blocks are small, and calling
+/// `memset` for a few bytes costs more than writing them.
 #[inline(always)]
 fn fill(block: usize, units: usize) {
     // SAFETY: the block lies inside the arena.
@@ -171,23 +190,25 @@ fn fill(block: usize, units: usize) {
         if units > 16 {
             std::ptr::write_bytes(block as *mut u8, JUNK, units * UNIT);
         } else {
-            let words = block as *mut u64;
-            (0..2 * units).for_each(|word| words.add(word).write_volatile(u64::from_ne_bytes([JUNK; 8])));
+            let words = block as *mut u128;
+            (0..units).for_each(|word| words.add(word).write_volatile(u128::from_ne_bytes([JUNK; UNIT])));
         }
     }
 }
 
-/// Says of units that begin at this address what they are. Blocks are small, and calling `memset` for a few bytes costs more than
-/// writing them.
+/// Says of units that begin at this address what they are; as with [`fill`], without a call if there are few.
 #[inline(always)]
 fn mark(address: usize, units: usize, state: u8) {
     let at = shadow(address);
-    // SAFETY: the shadow of units inside the arena.
+    // SAFETY: the shadow of units inside the arena, and there is room behind the last one.
     unsafe {
-        if units > 16 {
+        if units > 8 {
             std::ptr::write_bytes(at, state, units);
         } else {
-            (0..units).for_each(|unit| at.add(unit).write_volatile(state));
+            // Eight at once, of which those behind the last unit stay as they are.
+            let (word, others) = (at.cast::<u64>(), (u64::MAX - 0xff).wrapping_shl((8 * units as u32).wrapping_sub(8)));
+            let all = u64::from_ne_bytes([state; 8]);
+            word.write_unaligned(word.read_unaligned() & others | all & !others);
         }
     }
 }
@@ -244,38 +265,37 @@ fn reuse(units: usize, pc: u64) -> Option<usize> {
     if units > CLASSES || reuse == Reuse::Quarantine {
         return None;
     }
-    let shared = !arena().shared.blocks[units].is_empty();
+    let shared = arena().shared.has(units);
     note_reuse(units, shared);
-    if blocks(units, shared).is_empty() { None } else { reuse_one(reuse, units, shared, pc) }
+    if lists(shared).has(units) { reuse_one(reuse, units, shared, pc) } else { None }
 }
 
-/// The freed blocks of that many units: those that other threads freed, or those of the thread itself.
+/// The freed blocks: those that other threads freed, or those of the thread itself.
 #[inline(always)]
-fn blocks(units: usize, shared: bool) -> &'static mut VecDeque<usize> {
-    if shared { &mut arena().shared.blocks[units] } else { &mut part().1.free.blocks[units] }
+fn lists(shared: bool) -> &'static mut Lists {
+    if shared { &mut arena().shared } else { &mut part().1.free }
 }
 
 /// One of some blocks.
 #[inline(never)]
 fn reuse_one(reuse: Reuse, units: usize, shared: bool, pc: u64) -> Option<usize> {
-    match reuse {
-        Reuse::Quarantine => None,
-        Reuse::Fifo => blocks(units, shared).pop_front(),
-        Reuse::Lifo => blocks(units, shared).pop_back(),
-        Reuse::Branch if blocks(units, shared).len() < 2 => blocks(units, shared).pop_back(),
+    let newest = match reuse {
+        Reuse::Quarantine => return None,
+        Reuse::Fifo => false,
+        Reuse::Lifo => true,
+        Reuse::Branch if lists(shared).blocks[units].len() < 2 => true,
         Reuse::Branch => {
             point::arrive(point::nothing(), Wants::Nothing, pc);
-            let newest = with(|control| {
+            with(|control| {
                 let chosen = control.strategy.pick(2);
                 control.trace.pick(Pick { chosen, options: 2 });
                 point::finish(control, None, false, None);
                 chosen == 0
-            });
-            // Others may have taken and given some meanwhile.
-            let list = blocks(units, shared);
-            if newest { list.pop_back() } else { list.pop_front() }
+            })
         }
-    }
+    };
+    // Others may have taken and given some meanwhile.
+    lists(shared).take(units, newest)
 }
 
 /// What `malloc` answers depends on what other threads have freed, and so belongs to the step that it follows. What happens while there is
