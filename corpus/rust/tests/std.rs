@@ -351,3 +351,17 @@ fn pass_deep_recursion() {
     }
     selvedge::explore(|| assert_eq!(thread::spawn(|| deep(1000)).join().unwrap(), 1000));
 }
+
+/// Looks at what a lock protects, and lets the other go in between. Where the other waits for the lock each time, that is not fair, and no livelock.
+#[test]
+fn pass_locked_flag() {
+    selvedge::explore(|| {
+        let flag = Arc::new(Mutex::new(false));
+        let other = flag.clone();
+        let thread = thread::spawn(move || *other.lock().unwrap() = true);
+        while !*flag.lock().unwrap() {
+            thread::yield_now();
+        }
+        thread.join().unwrap();
+    });
+}

@@ -26,12 +26,18 @@ const STACK_MAX: u64 = 64 << 10;
 /// everything gives up the run. Another round would find what this one found.
 const RETURNS_MAX: u32 = 1;
 
+/// So often an offer to give up its turn is a hint. A thread that makes more of them goes round a loop that has effects, such as taking a lock in order to look, and others may never
+/// find that lock free.
+const HINTS_MAX: u32 = 64;
+
 /// What a thread did since it last had an effect.
 #[derive(Debug, Default)]
 pub struct Spin {
     quiet: u32,
     /// How often it gave up its turn since it last had an effect.
     yields: u32,
+    /// How often it gave up its turn in this run.
+    yields_in_all: u32,
     /// How often it looked at the clock since it last had an effect.
     looks: u32,
     /// How many waits in a row have timed out.
@@ -66,6 +72,7 @@ impl Spin {
     /// Forgets everything.
     pub fn reset(&mut self) {
         self.effect();
+        self.yields_in_all = 0;
         self.timeouts = 0;
         self.awaited.clear();
         (self.failed, self.gave_back) = (false, false);
@@ -146,10 +153,11 @@ impl Spin {
     pub fn gives_way(&mut self) -> bool {
         self.quiet += 1;
         self.yields += 1;
+        self.yields_in_all += 1;
         // One that lets the others go between its attempts does what it can: if it never succeeds, that is a livelock.
         self.failed = false;
         self.gives_back();
-        self.yields > 1
+        self.yields > 1 || self.yields_in_all > HINTS_MAX
     }
 
     /// A timed wait ends, because its time has passed or because it was woken; answers whether the thread has to give up its turn. As above: the
