@@ -9,7 +9,8 @@
 static atomic_int flag;
 
 static int deeper(volatile int depth) {
-    volatile char room[1024];
+    /* So much that the stack ends before the number of steps is taken for a livelock. */
+    volatile char room[8192];
     /* No compiler may make it smaller. */
     __asm__ volatile("" : : "r"(room) : "memory");
     room[0] = (char)depth;

@@ -1,6 +1,6 @@
 //! Ordinary Rust, with nothing but the standard library. The first word of a test's name is its verdict.
 
-use std::cell::Cell;
+use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Barrier, Condvar, Mutex, Once, OnceLock, RwLock, mpsc};
 use std::thread;
@@ -281,6 +281,86 @@ fn panic_thread_local_destructor_too_late() {
         });
         if done.load(SeqCst) {
             assert!(DROPPED.load(SeqCst), "the thread is done, its value not dropped yet");
+        }
+        thread.join().unwrap();
+    });
+}
+
+/// A value that one thread fills in with a plain write, and says so.
+#[derive(Default)]
+struct Slot {
+    full: AtomicBool,
+    value: UnsafeCell<usize>,
+}
+
+// SAFETY: who finds it full may read it, if who says so published what it wrote.
+unsafe impl Sync for Slot {}
+
+fn fill_and_read(said: std::sync::atomic::Ordering) {
+    let slot = Arc::new(Slot::default());
+    let other = slot.clone();
+    let thread = thread::spawn(move || {
+        unsafe { *other.value.get() = 7 };
+        other.full.store(true, said);
+    });
+    if slot.full.load(Acquire) {
+        assert_eq!(unsafe { *slot.value.get() }, 7);
+    }
+    thread.join().unwrap();
+}
+
+#[test]
+fn pass_release_publishes() {
+    selvedge::explore(|| fill_and_read(Release));
+}
+
+#[test]
+fn data_race_relaxed_publishes_nothing() {
+    selvedge::explore(|| fill_and_read(Relaxed));
+}
+
+/// Looks again and again, and lets the other go in between.
+#[test]
+fn pass_try_recv() {
+    selvedge::explore(|| {
+        let (sender, receiver) = mpsc::channel();
+        let thread = thread::spawn(move || sender.send(1).unwrap());
+        while receiver.try_recv().is_err() {
+            thread::yield_now();
+        }
+        thread.join().unwrap();
+    });
+}
+
+/// A lock that a thread has already.
+#[test]
+fn deadlock_locked_twice() {
+    selvedge::explore(|| {
+        let lock = Mutex::new(0);
+        let _first = lock.lock().unwrap();
+        let _second = lock.lock().unwrap();
+    });
+}
+
+/// A thread uses more than half of the stack that it has by default.
+#[test]
+fn pass_deep_recursion() {
+    fn deep(more: usize) -> usize {
+        let frame = std::hint::black_box([more; 128]);
+        if more == 0 { 0 } else { 1 + deep(more - 1) + frame[0] - more }
+    }
+    selvedge::explore(|| assert_eq!(thread::spawn(|| deep(1000)).join().unwrap(), 1000));
+}
+
+/// Looks at what a lock protects, and lets the other go in between. Where the other waits for the lock each time, that is not fair, and no livelock.
+#[test]
+fn pass_locked_flag() {
+    selvedge::explore(|| {
+        let flag = Arc::new(Mutex::new(false));
+        let other = flag.clone();
+        let thread = thread::spawn(move || *other.lock().unwrap() = true);
+        while !*flag.lock().unwrap() {
+            thread::yield_now();
         }
         thread.join().unwrap();
     });

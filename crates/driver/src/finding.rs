@@ -49,6 +49,13 @@ pub enum FindingKind {
     Nondeterministic,
 }
 
+/// What a message begins with when nobody can go on.
+pub const STUCK: &str = "no thread can go on";
+/// The same when the test itself has ended.
+pub const RETURNED: &str = "the test has returned, and threads are left that cannot go on";
+/// What a message ends with when there are threads that take no part in the search.
+pub const HELD_STILL: &str = "had been started before the search and cannot run during it";
+
 impl FindingKind {
     /// The name in reports.
     pub fn name(self) -> &'static str {

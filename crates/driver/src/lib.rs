@@ -17,7 +17,9 @@ mod source;
 mod watch;
 
 pub use compile::{CompileError, Compiler, Source, compile, supported};
-pub use finding::{Finding, FindingError, FindingKind, Place, StepRecord, ThreadRecord, Waits};
+pub use finding::{
+    Finding, FindingError, FindingKind, HELD_STILL, Place, RETURNED, STUCK, StepRecord, ThreadRecord, Waits,
+};
 pub use ledger::{Answer, Ended, Errand, Ledger, Phase};
 pub use object::{
     BuiltInRecord, MatrixRecord, ObjectFinding, ObjectKind, ObjectReport, ObjectSettings, QuasiCounts, QuasiRecord,

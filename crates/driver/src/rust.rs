@@ -66,7 +66,8 @@ pub(crate) const WITHOUT_ENTRIES: &str = "-tsan-instrument-func-entry-exit=0";
 pub fn cargo_environment(runtime: &Path, sysroot: Option<&Path>, reports: &Path) -> Vec<(String, String)> {
     let directory = runtime.parent().unwrap_or(Path::new("."));
     let mut flags = vec![
-        "-Cpasses=tsan-module,tsan".to_string(),
+        // Without optimisation nothing else gives functions the attribute, and plain accesses would not be seen at all.
+        "-Cpasses=forceattrs,tsan-module,tsan".to_string(),
         "-Cllvm-args=-force-attribute=sanitize_thread".to_string(),
         // The runtime has no use for them.
         format!("-Cllvm-args={WITHOUT_ENTRIES}"),

@@ -141,7 +141,7 @@ impl Fiber {
     /// Where its last call into the runtime was called from, from the inside out: the chain of frame pointers, as far as the code under test was
     /// compiled with them.
     pub fn callers(&self) -> Vec<u64> {
-        const DEPTH: usize = 24;
+        const DEPTH: usize = 48;
         let (mut callers, mut frame) = (Vec::new(), self.frame);
         while callers.len() < DEPTH && frame % 8 == 0 && self.holds(frame) && self.holds(frame + 8) {
             // SAFETY: two words of a stack that exists; its fiber does not run, or is the one that calls.
@@ -195,7 +195,10 @@ impl Fiber {
 
 /// A thread that leaves strategies less room is as good as at the end of its own stack.
 const ROOM: u64 = 64 << 10;
-const STACK: usize = 1 << 20;
+/// As much as a thread has by default in C; twice of what it has in Rust.
+const STACK: usize = 8 << 20;
+/// What is said when that is not enough.
+pub const OVERFLOW: &str = "stack overflow: a thread under test has 8 MiB of stack";
 /// Left for the frames of the thread that sleeps.
 const RESERVED: u64 = 16 << 10;
 

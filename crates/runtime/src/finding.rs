@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 
-use selvedge_driver::{Finding, FindingKind, Place, StepRecord, ThreadRecord, Waits, schedule_to_text};
+use selvedge_driver::{
+    Finding, FindingKind, HELD_STILL, Place, RETURNED, STUCK, StepRecord, ThreadRecord, Waits, schedule_to_text,
+};
 use selvedge_explore::{Access, End, Kind, Stop};
 
 use crate::control::{Control, Failure};
 use crate::fiber::Wants;
+use crate::freeze;
 use crate::posix::objects;
 
 /// What a run found, if it ended badly.
@@ -17,13 +20,14 @@ pub fn of_run(control: &Control, end: End, test: &str, run: u64) -> Option<Findi
         End::Stuck => stuck(control),
         End::Truncated => Failure {
             kind: FindingKind::Livelock,
-            message: format!("the run went on for {} steps without an end", control.trace.len()),
+            message: format!("the run went on for {} steps without an end{}", control.trace.len(), depth(control)),
             pc: control.details.last().map_or(0, |detail| detail.pc),
         },
         End::Stopped(Stop::Diverged(step)) => Failure {
             kind: FindingKind::Nondeterminism,
             message: format!(
-                "the same schedule did something else at step {step}: the test depends on something not controlled"
+                "the same schedule did something else at step {step}: the test depends on something not controlled{}",
+                bystanders()
             ),
             pc: 0,
         },
@@ -131,6 +135,9 @@ pub fn stuck(control: &Control) -> Failure {
         FindingKind::Deadlock
     } else if wants(|wants| wants == Wants::Change) {
         FindingKind::Livelock
+    } else if control.created == 1 {
+        // There never was anybody who could have woken it: it waits for what it has itself.
+        FindingKind::Deadlock
     } else if blocked.iter().any(|&thread| sleeps(control, thread)) && !asleep_apart(control, &blocked) {
         FindingKind::LostWakeup
     } else {
@@ -140,7 +147,30 @@ pub fn stuck(control: &Control) -> Failure {
     let at_fault = |&thread: &usize| kind != FindingKind::Livelock || control.fibers[thread].wants == Wants::Change;
     let places = blocked.iter().copied().filter(at_fault).map(|thread| control.fibers[thread].pc);
     let pc = places.into_iter().find(|&pc| pc != 0).unwrap_or(0);
-    Failure { kind, message: format!("no thread can go on: {}", parts.join("; ")), pc }
+    let begins = if kind == FindingKind::LeakedThread { RETURNED } else { STUCK };
+    Failure { kind, message: format!("{begins}: {}{}", parts.join("; "), bystanders()), pc }
+}
+
+/// What is said of a thread that is so deep in calls that it may be a recursion, and no loop, which has no end.
+fn depth(control: &Control) -> String {
+    const DEEP: u64 = 1 << 20;
+    let used = |thread: &usize| {
+        let fiber = &control.fibers[*thread];
+        fiber.top.saturating_sub(if fiber.holds(fiber.frame) { fiber.frame } else { fiber.top })
+    };
+    match (0..control.created).filter(|&thread| !control.fibers[thread].ended).find(|thread| used(thread) > DEEP) {
+        Some(thread) => format!(", and calls of T{thread} use {} KiB of stack", used(&thread) >> 10),
+        None => String::new(),
+    }
+}
+
+/// What is said of threads that were there before the search and take no part in it, if there are any: a pool that was made too early, as a rule.
+fn bystanders() -> String {
+    match freeze::bystanders() {
+        0 => String::new(),
+        1 => format!("; a thread that {HELD_STILL}"),
+        count => format!("; {count} threads that {HELD_STILL}"),
+    }
 }
 
 /// Whether the thread waits for a signal, as opposed to others at a barrier.
@@ -201,6 +231,8 @@ impl Frames {
 
 fn steps(control: &Control, frames: &mut Frames) -> Vec<StepRecord> {
     let trace = &control.trace;
+    // Few places make many steps, and to ask the linker takes longer than a run.
+    let mut places: HashMap<u64, Option<Place>> = HashMap::new();
     let record = |at: usize| {
         let step = trace.step(at);
         let none = Access::new(0, 0, Kind::Read);
@@ -208,24 +240,25 @@ fn steps(control: &Control, frames: &mut Frames) -> Vec<StepRecord> {
         let detail = control.details.get(at).copied().unwrap_or_default();
         StepRecord {
             thread: step.thread.0,
-            what: what(&access, step.created.is_some(), step.yielded),
+            what: what(&access, step.created.is_some()),
             object: objects::inner(access.object),
             size: access.size,
             old: access.old,
             new: detail.new,
-            place: place(detail.pc),
+            place: places.entry(detail.pc).or_insert_with(|| place(detail.pc)).clone(),
             callers: control.callers.as_ref().and_then(|all| all.get(at)).map_or(vec![], |one| frames.all(one)),
         }
     };
     (0..trace.len()).map(record).collect()
 }
 
-fn what(access: &Access, created: bool, yielded: bool) -> String {
+fn what(access: &Access, created: bool) -> String {
     if created {
         return "create".into();
     }
     let verb = match access.kind {
-        Kind::Read if access.size == 0 && yielded => return "yield".into(),
+        // Whether it had to let others go first or only might have.
+        Kind::Read if access.size == 0 => return "yield".into(),
         Kind::Read => "read",
         Kind::Write => "write",
         Kind::Update => "update",

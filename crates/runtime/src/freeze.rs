@@ -23,6 +23,14 @@ static CLOSED: AtomicU32 = AtomicU32::new(0);
 /// How many wait.
 static HELD: AtomicU32 = AtomicU32::new(0);
 
+/// How many of them are not the program's first thread, which is a test harness's.
+static BYSTANDERS: AtomicUsize = AtomicUsize::new(0);
+
+/// How many threads of the program take no part in the search, its first one aside.
+pub fn bystanders() -> usize {
+    BYSTANDERS.load(Ordering::Relaxed)
+}
+
 /// The calling thread is one of the runtime's.
 pub fn own() {
     let at = OWN_COUNT.fetch_add(1, Ordering::Relaxed);
@@ -67,6 +75,9 @@ impl Frozen {
             }
             wait(|| HELD.load(Ordering::Acquire) as usize >= told.len());
         }
+        // SAFETY: asks for the number of this process.
+        let first = unsafe { sys::call(libc::SYS_getpid, [0; 6]) } as i32;
+        BYSTANDERS.store(told.iter().filter(|&&thread| thread != first).count(), Ordering::Relaxed);
         Frozen(())
     }
 }

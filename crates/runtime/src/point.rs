@@ -4,8 +4,8 @@ use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Kind, Thread};
 
 use crate::control::{Control, Detail, state, with};
-use crate::fiber::{Wants, fail, follow};
-use crate::site;
+use crate::fiber::{OVERFLOW, Wants, fail, follow};
+use crate::{site, switch};
 
 /// The current thread is at a step. Comes back when it may make it, and then must record it.
 #[inline(never)]
@@ -29,7 +29,7 @@ pub fn arrive_here(access: Access, wants: Wants, pc: u64, here: u64) {
             fiber.frame = frame;
         }
         if here < fiber.low {
-            fail(FindingKind::Crash, "stack overflow".into(), pc);
+            fail(FindingKind::Crash, OVERFLOW.into(), pc);
         }
         (control.current, control.arrive(access, wants))
     };
@@ -63,5 +63,15 @@ pub fn give_way(pc: u64) {
     with(|control| {
         let yields = control.fiber().spin.gives_way();
         finish(control, None, yields, None);
+        tidy(control);
     });
+}
+
+/// Leaves nothing on the stack of a thread that may go round a loop.
+#[inline(always)]
+pub fn tidy(control: &mut Control) {
+    if control.fiber().spin.is_tidy() {
+        // SAFETY: below the stack pointer is nothing that anybody needs; the thread arrived at a step, so there is room.
+        unsafe { switch::wipe(0) };
+    }
 }

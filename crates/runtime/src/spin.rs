@@ -13,6 +13,9 @@ use crate::abi::wide;
 use crate::posix::objects;
 use crate::site;
 
+/// So many steps without effect, and the runtime leaves nothing of its own on the thread's stack any more ([`crate::switch::wipe`]): code that is not optimised has
+/// variables in its frames that it has not set yet, and what they hold is then part of the state.
+const TIDY: u32 = 6;
 /// Rounds are looked for only after so many steps without effect: hashing the stack costs more than a step.
 const PATIENCE: u32 = 12;
 /// A round longer than this is not recognised.
@@ -24,18 +27,24 @@ const STACK_MAX: u64 = 64 << 10;
 /// everything gives up the run. Another round would find what this one found.
 const RETURNS_MAX: u32 = 1;
 
+/// So often an offer to give up its turn is a hint. A thread that makes more of them goes round a loop that has effects, such as taking a lock in order to look, and others may never
+/// find that lock free.
+const HINTS_MAX: u32 = 64;
+
 /// What a thread did since it last had an effect.
 #[derive(Debug, Default)]
 pub struct Spin {
     quiet: u32,
     /// How often it gave up its turn since it last had an effect.
     yields: u32,
+    /// How often it gave up its turn in this run.
+    yields_in_all: u32,
     /// How often it looked at the clock since it last had an effect.
     looks: u32,
     /// How many waits in a row have timed out.
     timeouts: u32,
-    /// The states in which it was, and how many reads it had made.
-    states: Vec<(u64, u32)>,
+    /// The states in which it was.
+    states: Vec<State>,
     /// What it read.
     reads: Vec<Access>,
     /// What it waits to see changed.
@@ -50,10 +59,21 @@ pub struct Spin {
     returns: u32,
 }
 
+/// A state in which a thread was.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    hash: u64,
+    /// How many reads it had made.
+    reads: u32,
+    /// How many steps without effect.
+    quiet: u32,
+}
+
 impl Spin {
     /// Forgets everything.
     pub fn reset(&mut self) {
         self.effect();
+        self.yields_in_all = 0;
         self.timeouts = 0;
         self.awaited.clear();
         (self.failed, self.gave_back) = (false, false);
@@ -84,6 +104,12 @@ impl Spin {
         self.quiet >= PATIENCE
     }
 
+    /// Whether it may soon be looked for in a loop, so that nothing may be left on its stack.
+    #[inline(always)]
+    pub fn is_tidy(&self) -> bool {
+        self.quiet >= TIDY
+    }
+
     /// The thread is about to make a step at a place; answers whether it was there before in the same state. What it read since is
     /// then in `awaited`.
     #[inline(always)]
@@ -96,8 +122,12 @@ impl Spin {
         if sp >= top || top - sp > STACK_MAX || self.states.len() >= ROUND_MAX {
             return false;
         }
-        let state = hash(pc, sp, &registers, top);
-        if let Some(&(_, since)) = self.states.iter().find(|(other, _)| *other == state) {
+        let hash = hash(pc, sp, &registers, top);
+        // Before its first tidy round a frame may hold what happened to lie there, which depends on more than this run: that it looks the same, or does not,
+        // says nothing.
+        let tidy = |state: &&State| self.quiet - state.quiet <= state.quiet - TIDY;
+        if let Some(state) = self.states.iter().rev().find(|other| other.hash == hash).filter(tidy) {
+            let since = state.reads;
             // What changed while it went round is not what it will find in the next round.
             if saw_change(&self.reads[since as usize..]) {
                 self.states.clear();
@@ -115,7 +145,7 @@ impl Spin {
             self.reads.clear();
             return !self.awaited.is_empty();
         }
-        self.states.push((state, self.reads.len() as u32));
+        self.states.push(State { hash, reads: self.reads.len() as u32, quiet: self.quiet });
         false
     }
 
@@ -124,10 +154,11 @@ impl Spin {
     pub fn gives_way(&mut self) -> bool {
         self.quiet += 1;
         self.yields += 1;
+        self.yields_in_all += 1;
         // One that lets the others go between its attempts does what it can: if it never succeeds, that is a livelock.
         self.failed = false;
         self.gives_back();
-        self.yields > 1
+        self.yields > 1 || self.yields_in_all > HINTS_MAX
     }
 
     /// A timed wait ends, because its time has passed or because it was woken; answers whether the thread has to give up its turn. As above: the

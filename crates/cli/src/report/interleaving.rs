@@ -11,7 +11,7 @@ use selvedge_driver::{Finding, FindingKind, StepRecord};
 use unicode_width::UnicodeWidthStr;
 
 use self::table::{broken, pad, table};
-use super::names::{Names, Site};
+use super::names::{Caller, Names, Site};
 use super::text::{WIDTH, clean, truncate, wrap};
 use crate::quantity::counted;
 
@@ -50,6 +50,12 @@ impl Row {
     fn new(site: &Site, thread: u8, text: String) -> Self {
         let (place, source) = (site.line.clone(), site.source.clone());
         Row { place, thread, text, times: 1, steps: 1, source, made: usize::MAX, ends: false }
+    }
+
+    /// A thread calls a crate that was downloaded; what it does there follows.
+    fn of_call(caller: &Caller, thread: u8) -> Self {
+        let site = Site { line: caller.line.clone(), source: Some(caller.source.clone()), ..Site::default() };
+        Row::new(&site, thread, caller.call.clone().unwrap_or_else(|| "calls".into()))
     }
 
     fn is_like(&self, other: &Row) -> bool {
@@ -159,6 +165,9 @@ fn chosen(finding: &Finding, names: &mut Names) -> Chosen {
     let counts = reference_counts(finding, names);
     let mut other = other(finding, names);
     let mut rows: Vec<Row> = Vec::new();
+    // What each thread has called last of a crate that was downloaded. Where operations are marked, their calls say the same.
+    let marked = finding.steps.iter().any(is_of_operation);
+    let mut callers: HashMap<u8, Option<Caller>> = HashMap::new();
     // A call into a library is one row, however many steps it makes there: who made it, where, of which object.
     let mut under_way: Option<(u8, Site, u64)> = None;
     let end = end_of_operations(finding);
@@ -182,6 +191,11 @@ fn chosen(finding: &Finding, names: &mut Names) -> Chosen {
             }
             _ => {
                 let text = words(step, &this.1, names);
+                let caller = this.1.caller.as_ref().filter(|_| !marked);
+                let before = callers.insert(step.thread, caller.cloned()).flatten();
+                if let Some(caller) = caller.filter(|caller| before.as_ref() != Some(*caller)) {
+                    rows.push(Row { made: number - 1, ..Row::of_call(caller, step.thread) });
+                }
                 rows.push(Row { made: number, ..Row::new(&this.1, step.thread, text) });
             }
         }
@@ -241,7 +255,7 @@ fn is_access(step: &StepRecord) -> bool {
 }
 
 /// The line that a message about a panic begins with, without directories and with them.
-fn told(message: &str) -> Option<(String, Option<(String, u32)>)> {
+pub fn told(message: &str) -> Option<(String, Option<(String, u32)>)> {
     let place = message.strip_prefix("panic at ")?.split(": ").next()?;
     let numbered = |(file, line): (&str, &str)| Some((file.to_owned(), line.parse().ok()?));
     // There may be a column after the line.
@@ -251,13 +265,18 @@ fn told(message: &str) -> Option<(String, Option<(String, u32)>)> {
     Some((clean(place.rsplit('/').next().unwrap_or(place)), source))
 }
 
+/// What a step touches: something in memory, or a thread that is woken.
+fn object(step: &StepRecord, names: &mut Names) -> String {
+    if step.what.ends_with(" wake-up") { format!("T{}", step.object) } else { names.address(step.object) }
+}
+
 /// A step in words: `read head → 0`, `write head 0 → 1`, `lock a`, `Mutex::lock a: 0 → 1`, `call push(1)`.
 fn words(step: &StepRecord, site: &Site, names: &mut Names) -> String {
     if is_of_operation(step) {
         return clean(&step.what);
     }
     if let Some(call) = &site.call {
-        let object = names.address(step.object);
+        let object = object(step, names);
         let value = |names: &mut Names, value| names.value(value, step.size);
         return match (step.what.as_str(), step.new) {
             ("update" | "write", Some(new)) if new != step.old => {
@@ -267,7 +286,7 @@ fn words(step: &StepRecord, site: &Site, names: &mut Names) -> String {
             _ => format!("{call} {object}"),
         };
     }
-    let object = names.address(step.object);
+    let object = object(step, names);
     // The name of an object says what is done with it: "lock lock" is a lock.
     let verb = match step.what.split_once(' ') {
         Some((verb @ ("lock" | "unlock"), _)) => verb.to_owned(),
@@ -403,14 +422,16 @@ pub fn waits(finding: &Finding, names: &mut Names) -> Vec<String> {
     for thread in &finding.threads {
         let Some(waits) = &thread.waits else { continue };
         let site = names.site(finding, thread.place.as_ref(), &thread.callers);
-        let at = if site.line.is_empty() { String::new() } else { format!(" ({})", site.line) };
+        let at = if site.line.is_empty() { String::new() } else { format!(" ({})", site.lines()) };
         let object = names.address(waits.object);
         let held = match waits.held_by {
             Some(holder) => format!(", held by T{holder}"),
             None => taken(finding, waits.object, thread.thread, names).map_or(String::new(), |(_, held)| held),
         };
         let who = format!("T{}", thread.thread);
-        sentences.push(match (waits.what.as_str(), &site.call) {
+        // A lock of a crate is not known as one; what was called of it says more than what it waits with.
+        let call = site.call.as_ref().or_else(|| site.caller.as_ref()?.call.as_ref());
+        sentences.push(match (waits.what.as_str(), call) {
             ("join", _) => format!("{who} waits for T{} to end{at}", waits.object),
             ("a change", _) => format!("{who} goes round a loop until {object} changes{at}"),
             ("an end", _) => format!("{who} goes round a loop until T{} ends{at}", waits.object),

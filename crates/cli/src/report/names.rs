@@ -40,12 +40,35 @@ pub struct Site {
     pub source: Option<(String, u32)>,
     /// The function of a library that is called there, such as `Mutex::lock`; `None` for plain and atomic accesses.
     pub call: Option<String>,
-    /// Whether the line is outside of libraries.
+    /// Whether the line is outside of standard libraries.
     pub is_own: bool,
+    /// Where the user's own code called, when the line is in a crate that was downloaded.
+    pub caller: Option<Caller>,
     /// Whether a thread is being made, ended or waited for there.
     pub threads: bool,
     /// Whether the step is made in another file than the program: a library that was not compiled here.
     pub elsewhere: bool,
+}
+
+/// A call that the user's own code makes into a crate that was downloaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Caller {
+    /// The line.
+    pub line: String,
+    /// The same with the path of the file.
+    pub source: (String, u32),
+    /// What is called there, such as `Receiver::recv`.
+    pub call: Option<String>,
+}
+
+impl Site {
+    /// The line in words, with the one that the call came from; empty when it is not known.
+    pub fn lines(&self) -> String {
+        match &self.caller {
+            Some(caller) => format!("{}, called at {}", self.line, caller.line),
+            None => self.line.clone(),
+        }
+    }
 }
 
 /// A line without directories.
@@ -60,6 +83,11 @@ fn is_library(file: &str) -> bool {
         || file.starts_with("/usr/include/")
         || file.starts_with("/usr/lib/")
         || file.contains("/rustlib/src/rust/library/")
+}
+
+/// Whether a source file belongs to a crate that cargo downloaded.
+fn is_downloaded(file: &str) -> bool {
+    file.contains("/registry/src/") || file.contains("/git/checkouts/")
 }
 
 /// Whether a function of the standard library makes, ends or waits for threads.
@@ -210,25 +238,31 @@ impl Names {
         let mut site = Site::default();
         let mut called = Vec::new();
         site.elsewhere = place.module != self.program;
+        let mut within = None;
         // The runtime is below and above everything, and nobody's concern.
-        for frame in std::iter::once(place).chain(callers()).filter(|frame| !frame.module.ends_with(RUNTIME)) {
-            for line in self.lines.lines(frame) {
-                let shown = short(&line);
-                if !is_library(&line.file) {
-                    self.shown.insert(shown.clone(), line.clone());
-                    site.line = shown;
-                    site.source = Some((line.file, line.line));
-                    site.is_own = true;
-                    break;
-                }
+        let frames = std::iter::once(place).chain(callers()).filter(|frame| !frame.module.ends_with(RUNTIME));
+        for line in frames.flat_map(|frame| self.lines.lines(frame)) {
+            let (shown, own) = (short(&line), !is_library(&line.file));
+            let downloaded = own && is_downloaded(&line.file);
+            if own && !site.is_own {
+                self.shown.insert(shown.clone(), line.clone());
+                site.line = shown;
+                site.source = Some((line.file, line.line));
+                site.is_own = true;
+            } else if own && !downloaded {
+                let call = within.take().and_then(|name: String| call(&name));
+                site.caller = Some(Caller { line: shown, source: (line.file, line.line), call });
+            } else if !site.is_own {
                 if site.line.is_empty() {
                     site.line = shown;
                 }
                 called.extend(line.function);
+                continue;
             }
-            if site.is_own {
+            if own && !downloaded {
                 break;
             }
+            within = line.function.or(within);
         }
         site.threads = called.iter().any(|name| is_of_threads(name));
         site.call = called.last().and_then(|name| call(name));
@@ -241,8 +275,15 @@ impl Names {
         let callers = finding.callers.iter().filter_map(|&caller| finding.frames.get(caller as usize));
         let frames: Vec<&Place> = finding.place.iter().chain(callers).collect();
         let own = frames.into_iter().filter(|frame| !frame.module.ends_with(RUNTIME));
-        let mut lines = own.flat_map(|frame| self.lines.lines(frame));
-        lines.find(|line| !is_library(&line.file))
+        let lines = own.flat_map(|frame| self.lines.lines(frame)).filter(|line| !is_library(&line.file));
+        let mut first = None;
+        for line in lines {
+            if !is_downloaded(&line.file) {
+                return Some(line);
+            }
+            first = first.or(Some(line));
+        }
+        first
     }
 
     /// What stands in a line that a site was shown with, and in which function, where its file can still be read.
@@ -332,6 +373,17 @@ mod tests {
         check("<", None);
         check("", None);
         check("<<é>é<", Some("é"));
+    }
+
+    #[test]
+    fn a_line_of_a_downloaded_crate_names_its_caller() {
+        assert!(is_downloaded("/home/me/.cargo/registry/src/index-1949cf8c6b5b557f/flume-0.11.1/src/lib.rs"));
+        assert!(is_downloaded("/home/me/.cargo/git/checkouts/flume-1f/2c/src/lib.rs"));
+        assert!(!is_downloaded("tests/registry.rs") && !is_downloaded("/home/me/flume/src/lib.rs"));
+        let mut site = Site { line: "lib.rs:429".into(), ..Site::default() };
+        assert_eq!(site.lines(), "lib.rs:429");
+        site.caller = Some(Caller { line: "queue.rs:7".into(), ..Caller::default() });
+        assert_eq!(site.lines(), "lib.rs:429, called at queue.rs:7");
     }
 
     #[test]

@@ -6,7 +6,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use selvedge_driver::{CoverageRecord, Finding, FindingKind, ObjectReport, Search, Settings, TestReport};
+use selvedge_driver::{
+    CoverageRecord, Finding, FindingKind, HELD_STILL, ObjectReport, RETURNED, STUCK, Search, Settings, TestReport,
+};
 use serde::Serialize;
 
 use super::Entry;
@@ -247,16 +249,18 @@ fn preemptions(bound: u32) -> String {
 pub fn sentence(finding: &Finding, names: &mut Names) -> (String, bool) {
     let mut sentence = interleaving::explained(finding, names);
     let waits = interleaving::waits(finding, names);
-    let stuck = sentence.starts_with("no thread can go on") && !waits.is_empty();
-    if stuck {
-        sentence = format!("no thread can go on: {}", waits.join("; "));
+    let begins = [STUCK, RETURNED].into_iter().find(|begins| sentence.starts_with(begins) && !waits.is_empty());
+    if let Some(begins) = begins {
+        // What is said of threads that take no part stands behind.
+        let rest = sentence.rfind("; ").filter(|_| sentence.ends_with(HELD_STILL)).map_or("", |at| &sentence[at..]);
+        sentence = format!("{begins}: {}{rest}", waits.join("; "));
     } else if finding.kind == FindingKind::Livelock {
         let loops = interleaving::loops(finding, names);
         sentence = [vec![sentence], loops].concat().join("; ");
     } else {
-        let at = names.site(finding, finding.place.as_ref(), &finding.callers).line;
-        if !at.is_empty() && !sentence.contains(&at) {
-            sentence = format!("{sentence} ({at})");
+        let site = names.site(finding, finding.place.as_ref(), &finding.callers);
+        if !site.line.is_empty() && !sentence.contains(&site.line) {
+            sentence = format!("{sentence} ({})", site.lines());
         }
     }
     let operations = matches!(
@@ -266,7 +270,7 @@ pub fn sentence(finding: &Finding, names: &mut Names) -> (String, bool) {
             | FindingKind::Stuck
             | FindingKind::Nondeterministic
     );
-    (sentence, !stuck && !operations)
+    (sentence, begins.is_none() && !operations)
 }
 
 /// A finding: what happened in a sentence, the interleaving, who waits for what, and how to see it again.
@@ -455,7 +459,9 @@ impl Found {
     /// The finding in the file of that name.
     pub fn new(finding: &Finding, path: &str, names: &mut Names) -> Self {
         let message = interleaving::explained(finding, names);
-        let (file, line) = names.own_line(finding).map(|line| (from_here(&line.file), line.line)).unzip();
+        let own = names.own_line(finding).map(|line| (from_here(&line.file), line.line));
+        // A panic has been caught by the time it is reported; its message has the line.
+        let (file, line) = own.or_else(|| interleaving::told(&finding.message)?.1).unzip();
         Found { test: finding.test.clone(), kind: finding.kind.name(), message, path: path.to_owned(), file, line }
     }
 }

@@ -291,6 +291,8 @@ fn the_document_has_what_is_promised() {
     let found = &document["findings"][0];
     assert_eq!(found["kind"], "panic");
     assert!(found["message"].as_str().is_some_and(|message| message.contains("an update is lost")), "{found}");
+    assert_eq!(found["file"], "tests/counter.rs", "where it panics");
+    assert!(found["line"].as_u64().is_some_and(|line| line > 0), "{found}");
     let path = found["path"].as_str().expect("a path");
     assert!(project.join(path).is_file(), "{path}");
     let functions: Vec<&str> =

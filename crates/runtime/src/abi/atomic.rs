@@ -20,7 +20,7 @@ use crate::memory::arena;
 use crate::race::{Conflict, Touch};
 use crate::retry::{self, Failure};
 use crate::shadow::Packed;
-use crate::{point, site};
+use crate::{point, site, switch};
 
 /// How an access tells its caller what it found, as far as it may fail.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -178,9 +178,16 @@ unsafe extern "C" fn step(cell: u64, first: u64, second: u64, third: c_int, four
         }
         // SAFETY: the caller's own, of that size.
         unsafe { write(first, size, old) };
-        return 0;
+        return tidied(0);
     }
-    old
+    tidied(old)
+}
+
+/// The answer. Nothing is left on the stack of a thread that may go round a loop but the caller's own frame, which holds what it was asked for.
+#[inline(always)]
+fn tidied(answer: u64) -> u64 {
+    // SAFETY: code under control calls; below its stack pointer is nothing that anybody needs, and a step has seen to it that there is room.
+    unsafe { if state().fiber().spin.is_tidy() { switch::wipe(answer) } else { answer } }
 }
 
 /// Stores a byte as code under test would, and what came before with it.

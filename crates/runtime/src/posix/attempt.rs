@@ -77,5 +77,6 @@ impl Attempt {
             control.saw_change(Some(&self.access));
         }
         point::finish(control, None, yields, None);
+        point::tidy(control);
     }
 }

@@ -160,7 +160,7 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, state:
     let (bottom, top) = with(|control| (control.fiber().bottom, control.fiber().top));
     const GUARD: u64 = 64 << 10;
     let message = if signal == libc::SIGSEGV && address < bottom + GUARD && address + GUARD > bottom && address < top {
-        "stack overflow".into()
+        crate::fiber::OVERFLOW.into()
     } else {
         format!("{name} at address {address:#x}")
     };

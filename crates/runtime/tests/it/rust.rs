@@ -15,8 +15,8 @@ use selvedge_driver::{CoverageRecord, Report, SETTINGS_VARIABLE, Search, Setting
 use crate::build::{campaign, root, runtime, scratch};
 
 /// The verdict that a test's name starts with.
-pub const VERDICTS: [&str; 8] =
-    ["pass", "panic", "lost-wakeup", "deadlock", "livelock", "use-after-free", "leaked-thread", "crash"];
+pub const VERDICTS: [&str; 9] =
+    ["pass", "panic", "data-race", "lost-wakeup", "deadlock", "livelock", "use-after-free", "leaked-thread", "crash"];
 
 /// Some tests have too many schedules for a test of this tool, with the standard library instrumented.
 pub const RUNS_MAX: u64 = 5_000;
