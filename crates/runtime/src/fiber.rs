@@ -105,6 +105,8 @@ pub struct Fiber {
     pub frame: u64,
     /// The queue that it last slept in.
     pub asleep_on: u64,
+    /// The bits that it sleeps for there, if it is a futex.
+    pub bits: u32,
     /// Whether it was woken.
     pub woken: bool,
     /// Whether it has ended.
@@ -272,6 +274,7 @@ fn bear() -> Option<Fiber> {
         pc: 0,
         frame: 0,
         asleep_on: 0,
+        bits: 0,
         woken: false,
         ended: false,
         detached: false,

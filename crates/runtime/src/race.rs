@@ -223,6 +223,14 @@ impl Races {
         }
     }
 
+    /// A thread wakes another, which knows from then on what the first did.
+    pub fn tells(&mut self, thread: usize, woken: usize) {
+        self.joined(woken, thread);
+        if self.on {
+            self.clocks.all[thread][thread] += 1;
+        }
+    }
+
     /// A thread takes what was published at an object.
     pub fn acquire(&mut self, thread: usize, object: u64) {
         if self.on
@@ -304,15 +312,10 @@ impl Races {
         conflict
     }
 
-    /// A fence.
+    /// A fence. The order of sequentially consistent fences among themselves is none of happens-before (C11, 7.17.4), and is not searched.
     pub fn fence(&mut self, thread: usize, order: c_int) {
-        const EVERYONE: u64 = 1 << 63 | 1;
         if acquires(order) {
             join(&mut self.clocks.all[thread], &self.seen[thread], self.lanes);
-        }
-        if order & 0xff == 5 {
-            self.acquire(thread, EVERYONE);
-            self.release(thread, EVERYONE);
         }
         if releases(order) {
             self.fenced[thread][..self.threads].copy_from_slice(&self.clocks.all[thread][..self.threads]);

@@ -534,10 +534,9 @@ pub fn search(
             finding::of_run(control, end, &report.test, report.runs)
         });
         if let Some(found) = found {
-            let found = trace_back(test, globals, found);
             let same = report.findings.iter().any(|other| other.kind == found.kind && other.place == found.place);
             if !same {
-                report.findings.push(found);
+                report.findings.push(trace_back(test, globals, found));
             }
             if !settings.keep_going || matches!(end, End::Stopped(Stop::Diverged(_))) {
                 return None;

@@ -9,6 +9,7 @@
 
 use selvedge_explore::{Access, Kind};
 
+use crate::abi::wide;
 use crate::posix::objects;
 use crate::site;
 
@@ -267,6 +268,7 @@ pub fn value_at(access: &Access) -> Option<u64> {
             2 => u64::from((at as *const u16).read_unaligned()),
             4 => u64::from((at as *const u32).read_unaligned()),
             8 => (at as *const u64).read_unaligned(),
+            16 => wide::word((at as *const u128).read_unaligned()),
             _ => return None,
         })
     }

@@ -43,9 +43,10 @@ fn shared(cell: *mut u128) -> &'static Shared {
     unsafe { &*cell.cast::<Shared>() }
 }
 
-/// A value as one word.
-fn word(value: u128) -> u64 {
-    (value ^ (value >> 64)) as u64
+/// A value as one word: what its low half is, if that is all. Two halves that are equal must not give the same word whatever they are.
+pub fn word(value: u128) -> u64 {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    value as u64 ^ ((value >> 64) as u64).wrapping_mul(ODD).rotate_left(32)
 }
 
 /// The new value as one word, which differs from the old one's exactly if the values do.

@@ -75,8 +75,10 @@ fn wait(barrier: usize, pc: u64) -> c_int {
         let last = state.waiting.len() as u32 + 1 >= state.count;
         if last {
             let waiting = std::mem::take(&mut state.waiting);
-            waiting.into_iter().for_each(|thread| rouse(control, thread));
+            // It knows what all did who came, and tells them; nobody who comes later.
             control.races.acquire(current, queue);
+            control.races.forget_object(queue);
+            waiting.into_iter().for_each(|thread| rouse(control, thread));
         } else {
             state.waiting.push(current as u8);
             control.fiber().woken = false;

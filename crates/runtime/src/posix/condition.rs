@@ -38,8 +38,13 @@ pub fn sleep(object: u64, until: Option<u64>, pc: u64, leave_queue: impl FnOnce(
     point::arrive(access, if timed { Wants::Nothing } else { Wants::Wake }, pc);
     with(|control| {
         let woken = control.fiber().woken;
+        // Somebody may have moved it to another queue.
+        let queue = control.fiber().asleep_on;
         if timed {
             control.trace.access(access);
+            if queue != object {
+                control.trace.access(Access::new(queue, 1, Kind::Update));
+            }
             if !woken {
                 leave_queue(control, current as u8);
                 // Whoever looks at the clock now sees that the time has passed.
@@ -51,7 +56,6 @@ pub fn sleep(object: u64, until: Option<u64>, pc: u64, leave_queue: impl FnOnce(
         }
         if woken {
             control.trace.access(awaited);
-            control.races.acquire(current, object);
         }
         let spin = &mut control.fiber().spin;
         spin.effect();
@@ -61,9 +65,11 @@ pub fn sleep(object: u64, until: Option<u64>, pc: u64, leave_queue: impl FnOnce(
     })
 }
 
-/// Wakes a thread, in the step that is under way.
+/// Wakes a thread, in the step that is under way. What it learns by that it learns now: others may come to the queue before it goes on, in an
+/// order that is not searched.
 pub fn rouse(control: &mut Control, thread: u8) {
     control.fibers[usize::from(thread)].woken = true;
+    control.races.tells(control.current, usize::from(thread));
     control.trace.access(Access::new(objects::wake(usize::from(thread)), 1, Kind::Write));
 }
 
@@ -119,8 +125,6 @@ pub fn signal(condition: usize, all: bool, pc: u64) -> c_int {
     point::arrive(access, Wants::Nothing, pc);
     check(condition, "signals", pc);
     with(|control| {
-        let current = control.current;
-        control.races.release(current, queue);
         let mut waiting = std::mem::take(control.objects.conditions.entry(condition).or_default());
         if all {
             waiting.drain(..).for_each(|thread| rouse(control, thread));

@@ -22,8 +22,11 @@ fn error(number: c_int) -> c_long {
     -1
 }
 
-/// Sleeps if the word is as expected.
-fn wait(word: usize, expected: u32, until: Option<u64>, pc: u64) -> c_long {
+/// The bits of those who do not say which.
+const ALL: u32 = u32::MAX;
+
+/// Sleeps if the word is as expected, until somebody wakes one of the bits.
+fn wait(word: usize, expected: u32, until: Option<u64>, bits: u32, pc: u64) -> c_long {
     let queue = objects::futex(word);
     let access = Access::new(word as u64, 4, Kind::Read);
     point::arrive(access, Wants::Nothing, pc);
@@ -36,7 +39,8 @@ fn wait(word: usize, expected: u32, until: Option<u64>, pc: u64) -> c_long {
         if found == expected {
             let current = control.current as u8;
             control.objects.futexes.entry(word).or_default().push(current);
-            control.fiber().woken = false;
+            let fiber = control.fiber();
+            (fiber.woken, fiber.bits) = (false, bits);
             control.trace.access(Access::new(queue, 1, Kind::Update));
         }
         control.fiber().spin.effect();
@@ -46,27 +50,61 @@ fn wait(word: usize, expected: u32, until: Option<u64>, pc: u64) -> c_long {
         return error(libc::EAGAIN);
     }
     let woken = sleep(queue, until, pc, |control, thread| {
+        // Somebody may have moved it.
+        let word = objects::inner(control.fiber().asleep_on) as usize;
         control.objects.futexes.entry(word).or_default().retain(|&other| other != thread);
     });
     if woken { 0 } else { error(libc::ETIMEDOUT) }
 }
 
-/// Wakes those who came first, and moves others to another queue.
-fn wake(word: usize, count: usize, moved: Option<(usize, usize)>, pc: u64) -> c_long {
+/// Who is moved: to which queue, how many at most, and what the word must be.
+struct Move {
+    to: usize,
+    limit: usize,
+    expected: Option<u32>,
+}
+
+/// Looks, in the step that is under way, whether the word is as expected.
+fn is_still(word: usize, expected: u32, pc: u64) -> bool {
+    arena::check(word, size_of::<u32>(), false, pc);
+    // SAFETY: the caller's word.
+    let found = unsafe { *(word as *const u32) };
+    with(|control| control.trace.access(Access::new(word as u64, 4, Kind::Read).after(u64::from(found))));
+    found == expected
+}
+
+/// Wakes those who came first and sleep for one of the bits, and moves others to another queue.
+fn wake(word: usize, count: usize, bits: u32, moved: Option<Move>, pc: u64) -> c_long {
     let queue = objects::futex(word);
     let access = Access::new(queue, 1, Kind::Update);
     point::arrive(access, Wants::Nothing, pc);
+    if let Some(expected) = moved.as_ref().and_then(|moved| moved.expected)
+        && !is_still(word, expected, pc)
+    {
+        with(|control| {
+            control.fiber().spin.effect();
+            point::finish(control, None, false, None);
+        });
+        return error(libc::EAGAIN);
+    }
     with(|control| {
-        let current = control.current;
-        control.races.release(current, queue);
         let mut waiting = std::mem::take(control.objects.futexes.entry(word).or_default());
-        let count = count.min(waiting.len());
-        let mut total = count;
-        waiting.drain(..count).for_each(|thread| rouse(control, thread));
-        if let Some((to, limit)) = moved {
+        let mut total = 0;
+        waiting.retain(|&thread| {
+            let stays = total == count || control.fibers[usize::from(thread)].bits & bits == 0;
+            if !stays {
+                rouse(control, thread);
+                total += 1;
+            }
+            stays
+        });
+        if let Some(Move { to, limit, .. }) = moved {
             let limit = limit.min(waiting.len());
             total += limit;
-            control.objects.futexes.entry(to).or_default().extend(waiting.drain(..limit));
+            for thread in waiting.drain(..limit) {
+                control.fibers[usize::from(thread)].asleep_on = objects::futex(to);
+                control.objects.futexes.entry(to).or_default().push(thread);
+            }
             control.trace.access(Access::new(objects::futex(to), 1, Kind::Update));
         }
         control.objects.futexes.insert(word, waiting);
@@ -78,19 +116,21 @@ fn wake(word: usize, count: usize, moved: Option<(usize, usize)>, pc: u64) -> c_
 }
 
 fn futex(arguments: [usize; 6], pc: u64) -> c_long {
-    let [word, operation, value, fourth, other, expected] = arguments;
+    let [word, operation, value, fourth, other, sixth] = arguments;
     let count = value as u32 as usize;
-    match (operation & 0x7f) as c_int {
-        libc::FUTEX_WAIT => wait(word, value as u32, time::until(fourth as *mut c_void, false), pc),
-        libc::FUTEX_WAIT_BITSET => wait(word, value as u32, time::until(fourth as *mut c_void, true), pc),
-        libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => wake(word, count, None, pc),
-        libc::FUTEX_REQUEUE => wake(word, count, Some((other, fourth)), pc),
+    let time = fourth as *mut c_void;
+    let operation = (operation & 0x7f) as c_int;
+    // The last argument: a word to compare with, or bits.
+    let last = sixth as u32;
+    match operation {
+        libc::FUTEX_WAIT_BITSET | libc::FUTEX_WAKE_BITSET if last == 0 => error(libc::EINVAL),
+        libc::FUTEX_WAIT => wait(word, value as u32, time::until(time, false), ALL, pc),
+        libc::FUTEX_WAIT_BITSET => wait(word, value as u32, time::until(time, true), last, pc),
+        libc::FUTEX_WAKE => wake(word, count, ALL, None, pc),
+        libc::FUTEX_WAKE_BITSET => wake(word, count, last, None, pc),
+        libc::FUTEX_REQUEUE => wake(word, count, ALL, Some(Move { to: other, limit: fourth, expected: None }), pc),
         libc::FUTEX_CMP_REQUEUE => {
-            // SAFETY: the caller's word.
-            if unsafe { *(word as *const u32) } != expected as u32 {
-                return error(libc::EAGAIN);
-            }
-            wake(word, count, Some((other, fourth)), pc)
+            wake(word, count, ALL, Some(Move { to: other, limit: fourth, expected: Some(last) }), pc)
         }
         unknown => fail(FindingKind::Uncontrolled, format!("futex operation {unknown} is not controlled"), pc),
     }

@@ -13,6 +13,7 @@ use crate::abi::plain::race;
 use crate::control::{Control, active, with};
 use crate::fiber::fail;
 use crate::memory::{arena, reset};
+use crate::posix::objects;
 use crate::race::{Conflict, Touch};
 
 /// What the first word of a destroyed object holds: no lock, count or queue of glibc's comes to it.
@@ -114,6 +115,7 @@ pub fn freed(control: &mut Control, block: usize, size: usize) {
         control.objects.in_heap.remove(&(address, object));
         let old = control.objects.remove(address);
         control.races.forget_object(object);
+        control.races.forget_object(objects::readers(address));
         control.renewed(object, old);
     }
 }

@@ -118,7 +118,8 @@ pub fn lock(mutex: usize, flavour: Flavour, pc: u64) -> c_int {
 /// while the lock is held.
 pub fn try_lock(mutex: usize, flavour: Flavour, busy: c_int, pc: u64) -> c_int {
     match again(mutex, flavour) {
-        Some(libc::EDEADLK) if busy == libc::EBUSY => return libc::EBUSY,
+        // An attempt like any other, of which a loop has to be seen.
+        Some(libc::EDEADLK) if busy == libc::EBUSY => {}
         Some(answer) => return answer,
         None => {}
     }

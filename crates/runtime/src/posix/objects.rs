@@ -76,6 +76,11 @@ pub fn annotated(address: usize) -> u64 {
     tagged(11, address)
 }
 
+/// What those who read under a lock for readers and writers did, for the next who writes.
+pub fn readers(address: usize) -> u64 {
+    tagged(12, address)
+}
+
 /// In a word, what an object is; `None` for memory.
 pub fn name(object: u64) -> Option<&'static str> {
     if object & ABSTRACT == 0 {

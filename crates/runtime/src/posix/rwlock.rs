@@ -49,6 +49,10 @@ fn take(control: &mut Control, lock: usize, write: bool) -> u64 {
         state.readers.push(current as u8);
     }
     control.races.acquire(current, objects::lock(lock));
+    // Readers do not wait for one another, so that nothing orders them; which comes first is not searched.
+    if write {
+        control.races.acquire(current, objects::readers(lock));
+    }
     let spin = &mut control.fiber().spin;
     spin.effect();
     spin.takes();
@@ -108,7 +112,8 @@ fn unlock(lock: usize, pc: u64) -> c_int {
         } else if let Some(at) = state.readers.iter().position(|&reader| reader == current) {
             state.readers.swap_remove(at);
         }
-        control.races.release(usize::from(current), objects::lock(lock));
+        let published = if write { objects::lock(lock) } else { objects::readers(lock) };
+        control.races.release(usize::from(current), published);
         control.fiber().spin.gives_back();
         control.fiber().spin.effect();
     });

@@ -11,6 +11,7 @@ mod known;
 mod livelock;
 mod memory;
 mod objects;
+mod random_c;
 mod relaxed;
 mod replay;
 mod retries;
