@@ -128,6 +128,8 @@ pub struct Control {
     pub objects: Objects,
     /// Who knows of whose accesses.
     pub races: Races,
+    /// Whether the step that was made last may belong to a loop, so that nothing may be left on its thread's stack.
+    pub tidy: bool,
     /// Where the strategy lies whose run is in the trace.
     pub traced: usize,
     /// Whether runs are not looked at for data races, though the settings ask for it: most were looked at ([`selvedge_explore::Classes`]).
@@ -341,7 +343,7 @@ impl Control {
         self.decide_quickly()
     }
 
-    /// Whether the current thread may be asked to do no more than make its step: it has made one, has room on its stack, and does not seem to go
+    /// Whether the current thread may be asked to do no more than make its step: it has made one, has stopped as low on its stack before, and does not seem to go
     /// round a loop.
     #[inline(always)]
     pub fn is_free(&mut self, here: u64) -> bool {

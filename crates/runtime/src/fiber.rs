@@ -14,6 +14,7 @@ use crate::memory::arena;
 use crate::memory::reset::Snapshot;
 use crate::posix::real;
 use crate::retry;
+use crate::spin;
 use crate::switch::{self, Context};
 use crate::sys;
 
@@ -89,7 +90,7 @@ pub struct Fiber {
     pub top: u64,
     /// The lowest address of its stack.
     pub bottom: u64,
-    /// The lowest address at which it may stop: strategies decide on the stack of the thread that stops, and need some of it.
+    /// The lowest address at which it has stopped so far, in any run: what is above it is cleared before the next.
     pub low: u64,
     /// The `pthread_t` that the code under test knows it by.
     pub id: libc::pthread_t,
@@ -188,8 +189,25 @@ impl Fiber {
         self.spin.reset();
         self.trail.reset();
         self.made = 0;
+        // What an earlier run left on the stack must not be seen: in code without optimisation it shows in variables that are not set yet, and loops are known by
+        // these too.
+        let from = self.low.max(self.top - spin::STACK_MAX);
         // SAFETY: nobody runs on this stack: the fiber's last run is over.
-        self.context.stack = unsafe { switch::new_stack(self.top) };
+        self.context.stack = unsafe {
+            std::ptr::write_bytes(from as *mut u8, 0, (self.top - from) as usize);
+            switch::new_stack(self.top)
+        };
+    }
+
+    /// The thread stops there, lower than ever before; whether there is room. Strategies decide on the stack of the thread that stops, and need some of it.
+    #[cold]
+    #[inline(never)]
+    pub fn stops_lower(&mut self, here: u64) -> bool {
+        let fits = here >= self.bottom + ROOM;
+        if fits {
+            self.low = here;
+        }
+        fits
     }
 }
 
@@ -266,7 +284,7 @@ fn bear() -> Option<Fiber> {
         context: Context { stack: 0, fs: birth.fs },
         top: birth.top,
         bottom: birth.bottom,
-        low: birth.bottom + ROOM,
+        low: birth.top,
         id,
         body: None,
         result: std::ptr::null_mut(),

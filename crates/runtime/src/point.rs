@@ -28,7 +28,7 @@ pub fn arrive_here(access: Access, wants: Wants, pc: u64, here: u64) {
         if site::pc() == pc && fiber.holds(frame) {
             fiber.frame = frame;
         }
-        if here < fiber.low {
+        if here < fiber.low && !fiber.stops_lower(here) {
             fail(FindingKind::Crash, OVERFLOW.into(), pc);
         }
         (control.current, control.arrive(access, wants))

@@ -340,6 +340,7 @@ pub fn prepare(settings: &Settings) -> Result<(), String> {
         settings: settings.clone(),
         objects: Objects::default(),
         races: Races::default(),
+        tidy: false,
         traced: 0,
         spares_races: false,
         stacks_shared: false,

@@ -21,7 +21,7 @@ const PATIENCE: u32 = 12;
 /// A round longer than this is not recognised.
 const ROUND_MAX: usize = 256;
 /// A stack deeper than this is not looked at.
-const STACK_MAX: u64 = 64 << 10;
+pub const STACK_MAX: u64 = 64 << 10;
 
 /// So often a thread may come back to where it failed to take something, having given back what it had taken, before a search that goes through
 /// everything gives up the run. Another round would find what this one found.

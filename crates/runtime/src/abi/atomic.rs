@@ -172,22 +172,29 @@ unsafe extern "C" fn step(cell: u64, first: u64, second: u64, third: c_int, four
         unsafe { write(cell, size, new) };
     }
     record(cell, size, told, expected, Outcome { kind: did, old, new, order, waited });
+    let mut answer = old;
     if told == Told::Stored {
-        if old == expected {
-            return 1;
+        answer = u64::from(old == expected);
+        if old != expected {
+            // SAFETY: the caller's own, of that size.
+            unsafe { write(first, size, old) };
         }
-        // SAFETY: the caller's own, of that size.
-        unsafe { write(first, size, old) };
-        return tidied(0);
     }
-    tidied(old)
+    // Nothing is left on the stack of a thread that may go round a loop but this frame, which holds what it was asked for.
+    // SAFETY: below the stack pointer is nothing that anybody needs, and a step has seen to it that there is room.
+    if is_tidy() { unsafe { switch::wipe(answer) } } else { answer }
 }
 
-/// The answer. Nothing is left on the stack of a thread that may go round a loop but the caller's own frame, which holds what it was asked for.
+/// Whether nothing may be left on the thread's stack, after a step that was recorded ([`crate::spin::Spin::is_tidy`]).
 #[inline(always)]
-fn tidied(answer: u64) -> u64 {
-    // SAFETY: code under control calls; below its stack pointer is nothing that anybody needs, and a step has seen to it that there is room.
-    unsafe { if state().fiber().spin.is_tidy() { switch::wipe(answer) } else { answer } }
+pub fn is_tidy() -> bool {
+    // SAFETY: code under control calls; the borrow ends at once.
+    let control = unsafe { state() };
+    let tidy = control.tidy;
+    if tidy {
+        control.tidy = false;
+    }
+    tidy
 }
 
 /// Stores a byte as code under test would, and what came before with it.
@@ -328,7 +335,7 @@ pub fn record(object: u64, size: u32, told: Told, expected: u64, outcome: Outcom
     let fiber = control.fiber();
     if !changed {
         fiber.spin.reads();
-        if fiber.spin.is_patient() || control.retries.on {
+        if fiber.spin.is_tidy() || control.retries.on {
             read_rarely(control, told, pc);
         }
     } else {
@@ -364,6 +371,7 @@ fn leave_rarely(control: &mut Control, waited: bool) {
 #[cold]
 #[inline(never)]
 fn read_rarely(control: &mut Control, told: Told, pc: u64) {
+    control.tidy = control.fiber().spin.is_tidy();
     let Some(&access) = control.trace.accesses(control.trace.len() - 1).first() else { return };
     control.fiber().spin.keep(&access);
     if told == Told::Load && control.retries.on {

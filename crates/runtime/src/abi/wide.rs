@@ -7,6 +7,7 @@ use selvedge_explore::Kind;
 
 use crate::abi::atomic::{self, Outcome, Told};
 use crate::control::active;
+use crate::switch;
 
 const SIZE: u32 = 16;
 
@@ -62,6 +63,10 @@ fn arrive(cell: *mut u128, kind: Kind, told: Told, expected: u64, place: u64) ->
 #[inline(never)]
 fn record(cell: *mut u128, told: Told, expected: u64, outcome: Outcome) {
     atomic::record(cell as u64, SIZE, told, expected, outcome);
+    if atomic::is_tidy() {
+        // SAFETY: as in `atomic`.
+        unsafe { switch::wipe(0) };
+    }
 }
 
 unsafe extern "C" fn load(cell: *mut u128, order: c_int) -> u128 {

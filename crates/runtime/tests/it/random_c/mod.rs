@@ -269,16 +269,17 @@ fn the_twin_knows_what_is_known() {
     check([wait, vec![Statement::Signal(0)]], 1, &["stuck"]);
 }
 
-/// The one program of 3,120 that a search is wrong about: compiled by clang 19, `dfs` and `bounded`, which run it a second time to look for data races,
-/// say at step 22 of the first schedule that it does not repeat itself. `dpor` says what is right: a lock is misused.
+/// What a thread's variables hold before they are set is part of the state by which its loops are known. It was what the run before had left on the stack, so that a loop was recognised
+/// at another step of the same schedule, and the program was said not to repeat itself.
 #[test]
-fn fixme_a_program_that_repeats_itself_is_called_nondeterministic() {
+fn what_an_earlier_run_left_on_a_stack_is_not_seen() {
     const FILE: u64 = 239;
     const PROGRAM: u64 = 9575;
     let Some(clang) = compilers().into_iter().find(|cc| cc == "clang-19") else { return };
-    let file = File::new(FILE, &clang, &scratch("random-c-fixme"), &mut Tally::default());
+    let file = File::new(FILE, &clang, &scratch("random-c-stacks"), &mut Tally::default());
     let at = file.programs.iter().position(|(number, _)| *number == PROGRAM).expect("a program");
-    assert_eq!(file.possible[at].kinds.iter().copied().collect::<Vec<_>>(), ["misuse"]);
-    let asked = Asked { search: Search::Portfolio, keep_going: false, ..PLAIN };
-    assert_eq!(Saw::of(&file.tests(asked)[at]).kinds.into_iter().collect::<Vec<_>>(), ["nondeterminism"]);
+    for search in [Search::Portfolio, Search::Dfs, Search::Dpor] {
+        let asked = Asked { search, keep_going: false, ..PLAIN };
+        assert_eq!(Saw::of(&file.tests(asked)[at]).kinds.into_iter().collect::<Vec<_>>(), ["misuse"], "{search:?}");
+    }
 }
