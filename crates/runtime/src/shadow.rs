@@ -1,11 +1,13 @@
 //! Which accesses to which bytes are remembered, for [`crate::race`].
 //!
 //! A few accesses for each eight bytes, as the thread sanitizer does, in tables that mirror pages of memory: what lies together in
-//! the program lies together here, so a run stays in the processor's caches. Invariant: a cell whose `run` is not the current one is
+//! the program lies together here, so a run stays in the processor's caches. Where there are more, they are kept aside, and none is forgotten. Invariant: a cell whose `run` is not the current one is
 //! empty, so a new run costs nothing. When more than [`PAGES_MAX`] pages are in use the oldest is forgotten, and with it races. Tables lie
 //! together in huge pages, where the system has them: a run looks into hundreds of places of them, each a page of its own otherwise.
 
 use std::alloc::{Layout, alloc, handle_alloc_error};
+use std::cell::UnsafeCell;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::posix::objects::Table;
@@ -13,12 +15,14 @@ use crate::published::{Chain, Published};
 use crate::race::{Clocks, THREADS};
 use crate::sys;
 
-/// How many accesses are remembered for each eight bytes.
+/// How many accesses are remembered for each eight bytes, in their cell.
 const SLOTS: usize = 4;
+/// So many cells keep the memory of what was aside for the next run.
+const ASIDE_MAX: usize = 1 << 12;
 /// Eight bytes each: one page.
 pub const CELLS: usize = 512;
-/// 64 MiB of tables for 8 MiB of memory.
-const PAGES_MAX: usize = 2048;
+/// At most 512 MiB of tables, for 64 MiB of memory.
+const PAGES_MAX: usize = 1 << 14;
 /// Pages found a moment ago, a power of two.
 const RECENT: usize = 64;
 /// The size of a huge page, and how many tables fit.
@@ -123,6 +127,8 @@ pub struct Cell {
     last: u8,
     /// Whether the last slot holds the allocation of a block that was freed before in this run.
     born: bool,
+    /// Whether more accesses are kept aside.
+    more: bool,
     /// For each access, the clock of its thread.
     clocks: [u32; SLOTS],
     accesses: [Packed; SLOTS],
@@ -142,7 +148,7 @@ impl Cell {
     pub fn touch_quickly(&mut self, run: u32, access: Packed, knows: &[u32; THREADS]) -> bool {
         let clock = knows[access.thread() % THREADS];
         if self.run != run {
-            (self.run, self.count, self.last, self.born) = (run, 1, 0, false);
+            (self.run, self.count, self.last, self.born, self.more) = (run, 1, 0, false, false);
             (self.accesses[0], self.clocks[0]) = (access, clock);
             return true;
         }
@@ -177,7 +183,8 @@ impl Cell {
         }
         let known = |at: usize| self.clocks[at] <= knows[self.accesses[at].thread() % THREADS];
         let mut places = 0..usize::from(self.count).min(SLOTS);
-        places.find(|&at| !known(at) && self.accesses[at].meets(access)).map(|at| self.accesses[at])
+        let found = places.find(|&at| !known(at) && self.accesses[at].meets(access)).map(|at| self.accesses[at]);
+        if found.is_none() && self.more { aside(self, |others| met(others, access, knows)) } else { found }
     }
 
     /// An access that is ordered before this one, and that would race with nothing that this one would not race with, need not be
@@ -201,12 +208,20 @@ impl Cell {
                 conflict = Some(other);
             }
         }
+        if self.more {
+            let other = aside(self, |others| {
+                let found = met(others, access, knows);
+                others.retain(|&(other, clock)| clock > knows[other.thread() % THREADS] || !access.covers(other));
+                found
+            });
+            conflict = conflict.or(other);
+        }
         let place = place.unwrap_or_else(|| {
             if usize::from(self.count) < SLOTS {
                 self.count += 1;
                 return usize::from(self.count) - 1;
             }
-            self.forgotten_next(all)
+            self.makes_room(all)
         });
         self.last = place as u8;
         (self.accesses[place], self.clocks[place]) = (access, clock);
@@ -214,20 +229,28 @@ impl Cell {
     }
 
     /// Which of the accesses has to go when there are too many: one that all know of, which cannot race with anything any more, or the one that
-    /// comes next in turn.
+    /// comes next in turn, which is kept aside.
     #[cold]
-    fn forgotten_next(&self, all: &Clocks) -> usize {
+    fn makes_room(&mut self, all: &Clocks) -> usize {
         let known = |&at: &usize| all.all_know(self.accesses[at].thread(), self.clocks[at]);
         (0..SLOTS).find(known).unwrap_or_else(|| {
-            // What is remembered then depends on who came first.
-            doubt();
-            (usize::from(self.last) + 1) % SLOTS
+            let place = (usize::from(self.last) + 1) % SLOTS;
+            let (others, first) = (self.more, (self.accesses[place], self.clocks[place]));
+            self.more = true;
+            aside(self, |aside| {
+                if !others {
+                    // Those of what was there before.
+                    aside.clear();
+                }
+                aside.push(first);
+            });
+            place
         })
     }
 
     /// Nothing is remembered but who got the bytes, and when.
     fn is_born(&mut self, run: u32, owner: usize, clock: u32) {
-        (self.run, self.count, self.last, self.born) = (run, 0, 0, true);
+        (self.run, self.count, self.last, self.born, self.more) = (run, 0, 0, true, false);
         self.accesses[0] = Packed::default().by(NOBODY, 0);
         (self.accesses[SLOTS - 1], self.clocks[SLOTS - 1]) = (Packed::default().by(owner, 0), clock);
     }
@@ -243,6 +266,32 @@ impl Cell {
         }
         self.born = !full;
     }
+}
+
+/// An access, and the clock of its thread.
+type Noted = (Packed, u32);
+
+/// One of these accesses that this one races with.
+fn met(others: &[Noted], access: Packed, knows: &[u32; THREADS]) -> Option<Packed> {
+    let races = |&&(other, clock): &&Noted| clock > knows[other.thread() % THREADS] && other.meets(access);
+    others.iter().find(races).map(|(other, _)| *other)
+}
+
+/// The accesses for which there is no room in their cells, by cell.
+struct Aside(UnsafeCell<Option<HashMap<usize, Vec<Noted>>>>);
+
+// SAFETY: used by code under control only, which is one kernel thread; no borrow outlives a call here.
+unsafe impl Sync for Aside {}
+
+static ASIDE: Aside = Aside(UnsafeCell::new(None));
+
+/// What there is for a cell.
+#[cold]
+#[inline(never)]
+fn aside<R>(cell: &Cell, look: impl FnOnce(&mut Vec<Noted>) -> R) -> R {
+    // SAFETY: as above.
+    let all = unsafe { &mut *ASIDE.0.get() }.get_or_insert_default();
+    look(all.entry((&raw const *cell).addr()).or_default())
 }
 
 struct Page {
@@ -303,6 +352,12 @@ impl Shadow {
     /// A new run.
     pub fn renew(&mut self) {
         self.published.clear();
+        // SAFETY: no run is under way, and no borrow outlives a call here.
+        if let Some(aside) = unsafe { &mut *ASIDE.0.get() }
+            && aside.len() > ASIDE_MAX
+        {
+            aside.clear();
+        }
         self.run = self.run.checked_add(1).unwrap_or_else(|| {
             self.pages.clear();
             1

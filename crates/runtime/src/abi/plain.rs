@@ -100,8 +100,8 @@ pub fn race(touch: Touch, conflict: Conflict) -> ! {
         (false, true) => "atomic read",
     };
     let message = format!(
-        "data race on {} bytes at {:#x}: {} here, {} by T{} at {:#x}, and nothing orders them",
-        touch.size,
+        "data race on {} at {:#x}: {} here, {} by T{} at {:#x}, and nothing orders them",
+        arena::bytes(touch.size),
         touch.address,
         verb(touch.what.write(), touch.what.atomic()),
         verb(conflict.write, conflict.atomic),

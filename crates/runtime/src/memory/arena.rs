@@ -240,6 +240,11 @@ pub fn check(address: usize, size: usize, write: bool, pc: u64) {
     }
 }
 
+/// So many bytes, in words.
+pub fn bytes(size: u64) -> String {
+    if size == 1 { "1 byte".into() } else { format!("{size} bytes") }
+}
+
 #[inline(never)]
 fn check_inside(address: usize, size: usize, write: bool, pc: u64) {
     let Some(more) = size.checked_sub(1) else { return };
@@ -250,11 +255,11 @@ fn check_inside(address: usize, size: usize, write: bool, pc: u64) {
         return;
     }
     let verb = if write { "write" } else { "read" };
-    let offset = address - BASE;
+    let (offset, size) = (address - BASE, bytes(size as u64));
     if first == FREED || end == FREED {
-        fail(FindingKind::UseAfterFree, format!("{verb} of {size} bytes in freed memory (heap+{offset:#x})"), pc);
+        fail(FindingKind::UseAfterFree, format!("{verb} of {size} in freed memory (heap+{offset:#x})"), pc);
     }
-    fail(FindingKind::OutOfBounds, format!("{verb} of {size} bytes outside of any allocation (heap+{offset:#x})"), pc);
+    fail(FindingKind::OutOfBounds, format!("{verb} of {size} outside of any allocation (heap+{offset:#x})"), pc);
 }
 
 /// A freed block of that many units, as the policy has it.

@@ -114,6 +114,8 @@ impl Maker {
                 threads[creator].insert(at, Statement::Create(new));
                 let at = at + 1 + self.below(threads[creator].len() - at);
                 threads[creator].insert(at, Statement::Join(new));
+                // One that ends before it waits leaves behind what the first thread reads.
+                threads[creator].retain(|statement| !matches!(statement, Statement::Exit));
             }
             // The first thread looks whether one has ended.
             Some(2) => {

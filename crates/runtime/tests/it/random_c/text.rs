@@ -237,9 +237,10 @@ impl Writer<'_> {
                     self.seen(*v, "e")
                 )
             }
+            // Attempts that fail learn nothing, so that it is one update.
             Statement::Retry(v) => format!(
-                "{{ __typeof__({0}) e; do e = __atomic_load_n(&{0}, __ATOMIC_SEQ_CST); \
-                 while (!__atomic_compare_exchange_n(&{0}, &e, e + {1}, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); }}",
+                "{{ __typeof__({0}) e; do e = __atomic_load_n(&{0}, __ATOMIC_RELAXED); \
+                 while (!__atomic_compare_exchange_n(&{0}, &e, e + {1}, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)); }}",
                 name(v),
                 self.constant(*v, 1)
             ),
