@@ -237,6 +237,8 @@ unsafe extern "C" fn sleeper(birth: *mut c_void) -> *mut c_void {
         birth.fs = switch::fs_base();
         birth.top = (&raw mut here as u64 & !0xf) - RESERVED;
         birth.bottom = stack_bottom();
+        // The seed of tables that are made on this thread: drawn during a run it would be one of the numbers that the code under test draws.
+        drop(std::hash::RandomState::new());
         birth.storage = Snapshot::of_thread();
         crate::freeze::own();
         birth.ready.store(1, Ordering::Release);

@@ -7,7 +7,7 @@
 
 use std::alloc::{Layout, alloc, handle_alloc_error};
 use std::cell::UnsafeCell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::posix::objects::Table;
@@ -277,20 +277,20 @@ fn met(others: &[Noted], access: Packed, knows: &[u32; THREADS]) -> Option<Packe
     others.iter().find(races).map(|(other, _)| *other)
 }
 
-/// The accesses for which there is no room in their cells, by cell.
-struct Aside(UnsafeCell<Option<HashMap<usize, Vec<Noted>>>>);
+/// The accesses for which there is no room in their cells, by cell. A table that draws random numbers would draw those of the code under test.
+struct Aside(UnsafeCell<BTreeMap<usize, Vec<Noted>>>);
 
 // SAFETY: used by code under control only, which is one kernel thread; no borrow outlives a call here.
 unsafe impl Sync for Aside {}
 
-static ASIDE: Aside = Aside(UnsafeCell::new(None));
+static ASIDE: Aside = Aside(UnsafeCell::new(BTreeMap::new()));
 
 /// What there is for a cell.
 #[cold]
 #[inline(never)]
 fn aside<R>(cell: &Cell, look: impl FnOnce(&mut Vec<Noted>) -> R) -> R {
     // SAFETY: as above.
-    let all = unsafe { &mut *ASIDE.0.get() }.get_or_insert_default();
+    let all = unsafe { &mut *ASIDE.0.get() };
     look(all.entry((&raw const *cell).addr()).or_default())
 }
 
@@ -353,9 +353,8 @@ impl Shadow {
     pub fn renew(&mut self) {
         self.published.clear();
         // SAFETY: no run is under way, and no borrow outlives a call here.
-        if let Some(aside) = unsafe { &mut *ASIDE.0.get() }
-            && aside.len() > ASIDE_MAX
-        {
+        let aside = unsafe { &mut *ASIDE.0.get() };
+        if aside.len() > ASIDE_MAX {
             aside.clear();
         }
         self.run = self.run.checked_add(1).unwrap_or_else(|| {
