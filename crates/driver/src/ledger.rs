@@ -244,6 +244,7 @@ impl Ledger {
         self.total.truncated += report.truncated;
         self.total.unfair += report.unfair;
         self.total.spared += report.spared;
+        self.total.forgotten += report.forgotten;
         self.total.points += report.points;
         self.total.cpu_seconds += report.cpu_seconds;
         self.histories.extend(report.history_texts);

@@ -66,6 +66,9 @@ pub struct TestReport {
     /// How many were not looked at for data races, because another run of their class was.
     #[serde(default)]
     pub spared: u64,
+    /// How many touched more memory than is remembered for data races: the search then does not claim anything.
+    #[serde(default)]
+    pub forgotten: u64,
     /// How many steps, over all runs.
     pub points: u64,
     /// Processor time of the runs.
@@ -96,6 +99,7 @@ impl TestReport {
             truncated: 0,
             unfair: 0,
             spared: 0,
+            forgotten: 0,
             points: 0,
             cpu_seconds: 0.0,
             coverage: CoverageRecord::Partial,
@@ -105,6 +109,14 @@ impl TestReport {
             findings: vec![],
             worker_lost: false,
         }
+    }
+
+    /// The same, where runs that could not be looked at as a whole claim nothing.
+    pub fn limited(mut self) -> Self {
+        if self.forgotten > 0 && self.findings.is_empty() {
+            (self.coverage, self.bound) = (CoverageRecord::Partial, None);
+        }
+        self
     }
 }
 

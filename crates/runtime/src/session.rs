@@ -22,7 +22,7 @@ use crate::race::Races;
 use crate::retry::Retries;
 use crate::run::{renew, run_and_look, run_of_class, run_once};
 use crate::switch::{self, Context};
-use crate::{exchange, finding, share, sys, watchdog};
+use crate::{exchange, finding, shadow, share, sys, watchdog};
 
 /// A test.
 #[derive(Clone)]
@@ -372,6 +372,10 @@ pub fn strategies(settings: &Settings) -> Result<Vec<Box<dyn Strategy>>, String>
 }
 
 fn explore(test: &Test, settings: &Settings) -> TestReport {
+    search_all(test, settings).limited()
+}
+
+fn search_all(test: &Test, settings: &Settings) -> TestReport {
     let globals = &Snapshot::of_globals();
     let mut report = TestReport::new(&test.name);
     let (began, cpu) = (sys::now(), sys::cpu());
@@ -516,6 +520,7 @@ pub fn search(
         }
         exchange::count();
         report.runs += 1;
+        report.forgotten += u64::from(shadow::has_forgotten());
         report.blocked += u64::from(end == End::Stuck);
         report.truncated += u64::from(end == End::Truncated);
         if with(|control| control.left) == Left::Restart {

@@ -2,7 +2,7 @@
 //!
 //! A few accesses for each eight bytes, as the thread sanitizer does, in tables that mirror pages of memory: what lies together in
 //! the program lies together here, so a run stays in the processor's caches. Where there are more, they are kept aside, and none is forgotten. Invariant: a cell whose `run` is not the current one is
-//! empty, so a new run costs nothing. When more than [`PAGES_MAX`] pages are in use the oldest is forgotten, and with it races. Tables lie
+//! empty, so a new run costs nothing. When more than [`PAGES_MAX`] pages are in use the oldest is forgotten, and if that is of the run under way, it is said. Tables lie
 //! together in huge pages, where the system has them: a run looks into hundreds of places of them, each a page of its own otherwise.
 
 use std::alloc::{Layout, alloc, handle_alloc_error};
@@ -21,8 +21,8 @@ const SLOTS: usize = 4;
 const ASIDE_MAX: usize = 1 << 12;
 /// Eight bytes each: one page.
 pub const CELLS: usize = 512;
-/// At most 512 MiB of tables, for 64 MiB of memory.
-const PAGES_MAX: usize = 1 << 14;
+/// At most 128 MiB of tables, for 16 MiB of memory.
+const PAGES_MAX: usize = 1 << 12;
 /// Pages found a moment ago, a power of two.
 const RECENT: usize = 64;
 /// The size of a huge page, and how many tables fit.
@@ -45,6 +45,13 @@ fn doubt() {
 /// Whether that was so since somebody asked.
 pub fn was_doubtful() -> bool {
     DOUBTFUL.swap(false, Ordering::Relaxed)
+}
+
+static FORGOT: AtomicBool = AtomicBool::new(false);
+
+/// Whether a run has touched more memory than is remembered since somebody asked: what was touched first may race with anything.
+pub fn has_forgotten() -> bool {
+    FORGOT.load(Ordering::Relaxed) && FORGOT.swap(false, Ordering::Relaxed)
 }
 
 /// An access in one word: the return address, which of the eight bytes, atomic, write, thread.
@@ -442,6 +449,9 @@ impl Pages {
             let old = &mut self.all[place];
             // SAFETY: as in `Shadow::page`; nobody has a borrow of it now.
             let cells = unsafe { &mut *old.cells };
+            if cells.iter().any(|cell| cell.run == run) {
+                FORGOT.store(true, Ordering::Relaxed);
+            }
             cells.iter().for_each(|cell| published.evict(cell.chain, run));
             cells.fill(Cell::default());
             self.places.remove(&(old.number as usize));

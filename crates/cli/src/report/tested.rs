@@ -95,6 +95,8 @@ impl Tested {
             Some("interrupted")
         } else if report.worker_lost {
             Some("worker")
+        } else if report.forgotten > 0 {
+            Some("race-memory")
         } else if report.runs >= settings.runs_max {
             Some("runs")
         } else if report.unfair > 0 {
@@ -230,6 +232,11 @@ impl Tested {
                  looks at the clock, so that no two rounds are the same, or it takes locks and gives them back until it \
                  has them all",
                 if self.report.unfair == 1 { "1 run was".into() } else { format!("{} runs were", count(self.report.unfair)) }
+            ),
+            ("race-memory", _) => format!(
+                "{} more memory than the 16 MiB that are remembered for data races, so that a race may have been missed: a smaller \
+                 test of the same code can be looked at as a whole",
+                if self.report.forgotten == 1 { "1 run touched".into() } else { format!("{} runs touched", count(self.report.forgotten)) }
             ),
             ("interrupted", _) => "interrupted".to_owned(),
             ("worker", _) => {

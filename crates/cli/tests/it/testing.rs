@@ -55,6 +55,31 @@ fn what_is_sampled_or_bounded_does_not_read_as_complete() {
     assert!(!run.stdout.contains("exhaustive"), "{}", run.stdout);
 }
 
+/// What was touched first in a run is forgotten when the run touches too much: a race with it is then not found, and nobody may say that there is none.
+#[test]
+fn more_memory_than_is_remembered_is_unknown() {
+    let source = |mib: usize| {
+        let path = scratch(&format!("touches-{mib}.c"));
+        let text = format!(
+            "#include <pthread.h>\n#include <selvedge.h>\nchar memory[{mib} << 20];\n\
+             static void *writes(void *none) {{ memory[0] = 1; return none; }}\n\
+             SELVEDGE_TEST(touches) {{\n  pthread_t one;\n  pthread_create(&one, 0, writes, 0);\n  pthread_join(one, 0);\n  \
+             for (unsigned long at = 0; at < sizeof memory; at += 4096) memory[at] = 2;\n}}\n"
+        );
+        std::fs::write(&path, text).expect("the scratch directory can be written");
+        path.to_str().expect("a plain name").to_owned()
+    };
+    for strategy in ["dpor", "dfs", "bounded", "portfolio"] {
+        let document = test("touches", &[&source(17), "--strategy", strategy, "--json"]).expect(3).json();
+        let told = ["verdict", "coverage"].map(|field| document[field].clone());
+        assert_eq!(told, ["unknown", "partial"], "{strategy}: {document}");
+        assert_eq!(document["tests"][0]["limit"], "race-memory", "{strategy}: {document}");
+    }
+    let run = test("touches", &[&source(17)]).expect(3);
+    assert!(run.stdout.contains("1 run touched more memory than"), "{}", run.stdout);
+    test("touches", &[&source(15)]).expect(0);
+}
+
 #[test]
 fn a_limit_before_the_end_is_unknown() {
     let run = test("runs", &[PASSING, "--strategy", "dpor", "--runs", "3"]).expect(3);

@@ -176,18 +176,20 @@ fn creation_and_join() {
 
 #[test]
 fn calls_and_returns() {
-    check(600, 400, |maker| {
-        let threads = (0..2 + usize::from(maker.below(4) == 0)).map(|_| {
-            let operation = |maker: &mut Maker| [Op::Call, maker.memory_op(2), Op::Return(Val::R(0))];
-            let mut ops = operation(maker).to_vec();
-            if maker.below(3) == 0 {
-                ops.extend([Op::Call, Op::Return(Val::C(1))]);
-            }
-            ops
-        });
-        let threads = threads.collect();
-        Program::new(threads, 2)
+    check(600, 400, calling);
+}
+
+/// Threads that call operations.
+fn calling(maker: &mut Maker) -> Program {
+    let threads = (0..2 + usize::from(maker.below(4) == 0)).map(|_| {
+        let operation = |maker: &mut Maker| [Op::Call, maker.memory_op(2), Op::Return(Val::R(0))];
+        let mut ops = operation(maker).to_vec();
+        if maker.below(3) == 0 {
+            ops.extend([Op::Call, Op::Return(Val::C(1))]);
+        }
+        ops
     });
+    Program::new(threads.collect(), 2)
 }
 
 #[test]
@@ -262,10 +264,12 @@ fn picking(number: u64) -> Program {
 /// Steps that a run has in common with the last one are not recorded again: they must be what a replay records, which has no last run.
 #[test]
 fn steps_that_are_kept() {
-    let programs = (0..60).flat_map(|number| [picking(number), keeping_and_taking(number)]);
+    let called = |number| calling(&mut Maker { rng: Rng::for_run(13, number) });
+    let programs = (0..60).flat_map(|number| [picking(number), keeping_and_taking(number), called(number)]);
     let mut kept = 0;
     for program in programs {
-        let strategies: [Box<dyn Strategy>; 2] = [Box::new(Dfs::new()), Box::new(Bounded::new(2))];
+        let strategies: [Box<dyn Strategy>; 3] =
+            [Box::new(Dfs::new()), Box::new(Bounded::new(2)), Box::new(Bounded::new(2).of_operations())];
         for mut strategy in strategies {
             let mut traces = Vec::new();
             explore(&program, &mut *strategy, 200, |_, trace, end| {

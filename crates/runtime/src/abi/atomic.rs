@@ -182,12 +182,12 @@ unsafe extern "C" fn step(cell: u64, first: u64, second: u64, third: c_int, four
     }
     // Nothing is left on the stack of a thread that may go round a loop but this frame, which holds what it was asked for.
     // SAFETY: below the stack pointer is nothing that anybody needs, and a step has seen to it that there is room.
-    if is_tidy() { unsafe { switch::wipe(answer) } } else { answer }
+    if must_tidy() { unsafe { switch::wipe(answer) } } else { answer }
 }
 
-/// Whether nothing may be left on the thread's stack, after a step that was recorded ([`crate::spin::Spin::is_tidy`]).
+/// Whether nothing may be left on the thread's stack, after a step that was recorded ([`crate::spin::Spin::is_tidy`]). It is said once.
 #[inline(always)]
-pub fn is_tidy() -> bool {
+pub fn must_tidy() -> bool {
     // SAFETY: code under control calls; the borrow ends at once.
     let control = unsafe { state() };
     let tidy = control.tidy;

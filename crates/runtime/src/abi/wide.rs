@@ -63,7 +63,7 @@ fn arrive(cell: *mut u128, kind: Kind, told: Told, expected: u64, place: u64) ->
 #[inline(never)]
 fn record(cell: *mut u128, told: Told, expected: u64, outcome: Outcome) {
     atomic::record(cell as u64, SIZE, told, expected, outcome);
-    if atomic::is_tidy() {
+    if atomic::must_tidy() {
         // SAFETY: as in `atomic`.
         unsafe { switch::wipe(0) };
     }

@@ -14,7 +14,7 @@ use super::matrix::{Bench, Found, Numbers, Outcome, bad_end, bound, finish, unco
 use crate::control::{Failure, Left, with};
 use crate::run;
 use crate::session::Test;
-use crate::{exchange, finding};
+use crate::{exchange, finding, shadow};
 
 /// The search of one matrix.
 pub struct Phase2<'a, 'b> {
@@ -110,6 +110,9 @@ impl<'a, 'b> Phase2<'a, 'b> {
             // A run whose threads could only try again shows nothing that other runs do not.
             if !matches!(left, Left::Restart | Left::Blocked) {
                 self.look(end, &mut key)?;
+            }
+            if shadow::has_forgotten() {
+                return Err(Outcome::Unknown("a run touched more memory than is remembered for data races".into()));
             }
         }
     }
