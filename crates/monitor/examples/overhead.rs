@@ -4,14 +4,42 @@
 //! cargo run --release -p selvedge-monitor --example overhead -- [operations a thread] [rounds]
 //! ```
 //!
-//! Two threads push and pop in a loop: numbers of 8 bytes, then messages of 32 and 64 bytes, beside which the stamp of a value is less. Rounds alternate, so that what else the machine does hits all alike; the ratio is that of the medians.
+//! Two threads push and pop in a loop: numbers of 8 bytes, then messages of 32 and 64 bytes. Rounds are short and alternate, so that what else the machine does hits all alike; the ratio is that of the medians.
 
+use std::hint::black_box;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::Instant;
 
 use crossbeam_queue::SegQueue;
-use selvedge_monitor::{CountedQueue, Queue};
+use selvedge_monitor::{CountedQueue, PushPop, Queue};
+
+/// crossbeam's queue, called as one calls what is too large to be inlined. Without this the compiler puts it in the loop where it is used once, and calls it where it is
+/// used twice, and the rows differ by that. There are several copies of the code, which differ in where in memory they happen to be: that alone makes a tenth.
+#[repr(C)]
+struct Called<T, const COPY: usize> {
+    /// So that the copies are not taken for the same.
+    before: [Line; COPY],
+    queue: SegQueue<T>,
+}
+
+impl<T, const COPY: usize> Called<T, COPY> {
+    fn new() -> Self {
+        Called { before: [const { Line(AtomicU64::new(0)) }; COPY], queue: SegQueue::new() }
+    }
+}
+
+impl<T, const COPY: usize> PushPop<T> for Called<T, COPY> {
+    #[inline(never)]
+    fn push(&self, value: T) {
+        self.queue.push(value);
+    }
+
+    #[inline(never)]
+    fn pop(&self) -> Option<T> {
+        self.queue.pop()
+    }
+}
 
 /// Nanoseconds an operation of one thread. One copy of it for each queue, so that the compiler treats all queues alike.
 #[inline(never)]
@@ -21,7 +49,7 @@ fn one(operations: u64, thread: u64, push_pop: &impl Fn(u64) -> u64) -> f64 {
     for i in 0..operations / 2 {
         sum = sum.wrapping_add(push_pop(thread << 40 | i));
     }
-    std::hint::black_box(sum);
+    black_box(sum);
     begun.elapsed().as_nanos() as f64 / operations as f64
 }
 
@@ -72,8 +100,8 @@ impl<const WORDS: usize> Message for [u64; WORDS] {
 }
 
 /// A value with a number beside it, and a number that all threads add to: what any watcher of this kind needs at least.
-struct Floor<M> {
-    queue: SegQueue<(M, u64)>,
+struct Floor<M, const COPY: usize> {
+    queue: Called<(M, u64), COPY>,
     clock: Line,
 }
 
@@ -81,7 +109,7 @@ struct Floor<M> {
 #[repr(align(128))]
 struct Line(AtomicU64);
 
-impl<M: Message> Floor<M> {
+impl<M: Message, const COPY: usize> Floor<M, COPY> {
     fn push_pop(&self, value: u64) -> u64 {
         self.queue.push((M::new(value), self.clock.0.load(SeqCst)));
         let returned = self.clock.0.fetch_add(1, SeqCst);
@@ -99,35 +127,44 @@ struct Found {
     unchecked: u64,
 }
 
+/// Times of two threads and of one alone, of each row.
+type Times = [Vec<[f64; 2]>; 5];
+
+/// One round of all rows.
+fn round<M: Message, const COPY: usize>(operations: u64, times: &mut Times, found: &mut Found) {
+    let bare = Called::<_, COPY>::new();
+    times[0].push(run(operations, |value| {
+        bare.push(M::new(value));
+        bare.pop().map_or(0, M::number)
+    }));
+    let beside = Called::<_, COPY>::new();
+    times[1].push(run(operations, |value| {
+        beside.push((M::new(value), value));
+        beside.pop().map_or(0, |(message, beside)| message.number() ^ beside)
+    }));
+    let floor = Floor { queue: Called::<(M, u64), COPY>::new(), clock: Line::default() };
+    times[2].push(run(operations, |value| floor.push_pop(value)));
+    let exact = Queue::wrap(Called::<_, COPY>::new());
+    times[3].push(run(operations, |value| {
+        exact.push(M::new(value));
+        exact.pop().map_or(0, M::number)
+    }));
+    let counted = CountedQueue::wrap(Called::<_, COPY>::new(), 2);
+    times[4].push(run(operations, |value| {
+        counted.push(M::new(value));
+        counted.pop().map_or(0, M::number)
+    }));
+    for report in [exact.report(), counted.report()] {
+        found.violations += report.total();
+        found.unchecked += report.unchecked();
+    }
+}
+
 fn measure<M: Message>(operations: u64, rounds: u64, found: &mut Found) {
-    let mut times = [const { Vec::new() }; 5];
-    for _ in 0..rounds {
-        let bare = SegQueue::new();
-        times[0].push(run(operations, |value| {
-            bare.push(M::new(value));
-            bare.pop().map_or(0, M::number)
-        }));
-        let beside = SegQueue::new();
-        times[1].push(run(operations, |value| {
-            beside.push((M::new(value), value));
-            beside.pop().map_or(0, |(message, beside)| message.number() ^ beside)
-        }));
-        let floor = Floor { queue: SegQueue::<(M, u64)>::new(), clock: Line::default() };
-        times[2].push(run(operations, |value| floor.push_pop(value)));
-        let exact = Queue::wrap(SegQueue::new());
-        times[3].push(run(operations, |value| {
-            exact.push(M::new(value));
-            exact.pop().map_or(0, M::number)
-        }));
-        let counted = CountedQueue::wrap(SegQueue::new(), 2);
-        times[4].push(run(operations, |value| {
-            counted.push(M::new(value));
-            counted.pop().map_or(0, M::number)
-        }));
-        for report in [exact.report(), counted.report()] {
-            found.violations += report.total();
-            found.unchecked += report.unchecked();
-        }
+    let mut times = Times::default();
+    for number in 0..rounds {
+        let round = [round::<M, 0>, round::<M, 1>, round::<M, 2>, round::<M, 3>, round::<M, 4>][number as usize % 5];
+        round(operations, &mut times, found);
     }
     let times = times.map(|times| [0, 1].map(|of| median(times.iter().map(|time| time[of]).collect())));
     println!("{:2} bytes, ns an operation         two threads     one alone", size_of::<M>());
@@ -140,8 +177,8 @@ fn measure<M: Message>(operations: u64, rounds: u64, found: &mut Found) {
 
 fn main() {
     let mut arguments = std::env::args().skip(1).map(|text| text.parse::<u64>().expect("a number"));
-    let operations = arguments.next().unwrap_or(400_000);
-    let rounds = arguments.next().unwrap_or(21);
+    let operations = arguments.next().unwrap_or(50_000);
+    let rounds = arguments.next().unwrap_or(200);
     let mut found = Found::default();
     measure::<u64>(operations, rounds, &mut found);
     measure::<[u64; 4]>(operations, rounds, &mut found);

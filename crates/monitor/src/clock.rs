@@ -1,58 +1,58 @@
-//! One clock for all threads: a counter that the return of every insertion moves on, and beside it, for each thread, the latest insertion that it took out.
+//! One clock for all threads: a counter that the return of every insertion moves on, and beside it the latest insertion that was taken out.
 //!
 //! Invariant: an insertion a returned before an operation b was called exactly when a's return stamp is less than b's call stamp. A call reads the
 //! clock and a return adds one to it, around the operation itself, so the clock is also how many insertions have returned.
 //!
-//! Everything stands in neighbouring words: with up to seven threads it is one cache line, and an operation asks for no other line that others write.
+//! Everything stands in neighbouring words: it is one cache line, and an operation asks for no other line that others write.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-
-use super::threads::THREADS_MAX;
 
 /// The first reading.
 pub const BEGIN: u64 = 1;
 
-/// How many threads are looked at in any case.
-const NEAR: usize = 3;
+/// How many threads have a word of their own.
+const NEAR: usize = 2;
 
-/// By thread, the greatest number that it has written. Only that thread writes it.
+/// The greatest number that anyone has written. The first few threads have a word each, which only they write; the others have one together. So a look is at these few words, however many threads there are.
 #[derive(Debug)]
-pub struct Greatest([AtomicU64; THREADS_MAX]);
+pub struct Greatest {
+    near: [AtomicU64; NEAR],
+    far: AtomicU64,
+}
 
 impl Greatest {
     pub const fn new() -> Self {
-        Greatest([const { AtomicU64::new(0) }; THREADS_MAX])
+        Greatest { near: [const { AtomicU64::new(0) }; NEAR], far: AtomicU64::new(0) }
     }
 
-    /// The greatest number of the first so many threads.
+    /// The greatest number of all threads.
     #[inline]
-    pub fn all(&self, threads: usize) -> u64 {
-        let greatest = |cells: &[AtomicU64]| cells.iter().map(|cell| cell.load(Ordering::Acquire)).max().unwrap_or(0);
-        // A few at once, without asking how many there are.
-        let (near, far) = self.0.split_at(NEAR);
-        let first = greatest(near);
-        if threads <= NEAR { first } else { first.max(greatest(&far[..threads - NEAR])) }
+    pub fn all(&self) -> u64 {
+        let far = self.far.load(Ordering::Acquire);
+        self.near.iter().fold(far, |greatest, cell| greatest.max(cell.load(Ordering::Acquire)))
     }
 
-    /// The greatest number of this thread.
-    #[inline]
-    pub fn of(&self, thread: usize) -> u64 {
-        self.0[thread].load(Ordering::Relaxed)
-    }
-
-    /// The thread itself writes a number that is greater than all that it wrote before.
+    /// The thread writes a number; it is greater than all that this thread wrote before.
     #[inline]
     pub fn write(&self, thread: usize, number: u64) {
-        self.0[thread].store(number, Ordering::Release);
+        match self.near.get(thread) {
+            Some(cell) => cell.store(number, Ordering::Release),
+            None => self.write_far(number),
+        }
+    }
+
+    #[cold]
+    fn write_far(&self, number: u64) {
+        self.far.fetch_max(number, Ordering::AcqRel);
     }
 }
 
-/// The clock, and what changes along with it: in this order, so that the first cells stand beside it.
+/// The clock, and what changes along with it.
 #[repr(C, align(128))]
 #[derive(Debug)]
 pub struct Clock {
     now: AtomicU64,
-    /// The greatest stamp of a value that the thread took out.
+    /// The greatest stamp of a value that came out.
     pub latest: Greatest,
 }
 

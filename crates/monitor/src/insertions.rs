@@ -5,6 +5,7 @@
 //!
 //! Invariant: entries are in the order of their calls and of their returns, and what is answered of a return is never before it.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many insertions of one thread that overlapped are remembered one by one.
@@ -50,41 +51,68 @@ pub enum Returned {
 }
 
 /// The insertions of one thread.
-#[derive(Debug)]
+#[repr(C)]
+#[derive(Debug, Default)]
 pub struct Insertions {
-    /// When the last one that has returned was called; 0 for none.
-    last: AtomicU64,
+    /// Those that were called before have returned: one more than the stamp of the last return.
+    next: AtomicU64,
     /// How many overlapped with others, and the last of them.
     overlapped: AtomicU64,
-    entries: Box<[AtomicU64; ENTRIES]>,
+    entries: Ring<ENTRIES>,
 }
 
-/// Zeros to begin with.
-pub fn zeros<const ENTRIES: usize>() -> Box<[AtomicU64; ENTRIES]> {
-    let zeros: Box<[AtomicU64]> = (0..ENTRIES).map(|_| AtomicU64::new(0)).collect();
-    zeros.try_into().expect("there are so many")
+/// Numbers, zeros to begin with. There is no memory for them before one is written.
+#[derive(Debug, Default)]
+pub struct Ring<const ENTRIES: usize>(OnceLock<Box<[AtomicU64; ENTRIES]>>);
+
+impl<const ENTRIES: usize> Ring<ENTRIES> {
+    /// Writes a number in the place of the one that is so many before it.
+    #[inline]
+    pub fn write(&self, number: u64, entry: u64) {
+        self.0.get_or_init(Self::zeros)[number as usize % ENTRIES].store(entry, Ordering::Release);
+    }
+
+    #[cold]
+    fn zeros() -> Box<[AtomicU64; ENTRIES]> {
+        let zeros: Box<[AtomicU64]> = (0..ENTRIES).map(|_| AtomicU64::new(0)).collect();
+        zeros.try_into().expect("there are so many")
+    }
+
+    pub fn read(&self, number: u64) -> u64 {
+        self.0.get().map_or(0, |entries| entries[number as usize % ENTRIES].load(Ordering::Acquire))
+    }
 }
 
 impl Insertions {
-    pub fn new() -> Self {
-        Insertions { last: AtomicU64::new(0), overlapped: AtomicU64::new(0), entries: zeros() }
-    }
-
     /// The thread's own insertion has returned. Stamps of calls begin with 1.
     #[inline]
     pub fn over(&self, called: u64, returned: u64) {
         if returned != called {
             self.overlapped(called, returned);
         }
-        self.last.store(called, Ordering::Release);
+        self.next.store(returned + 1, Ordering::Release);
+    }
+
+    /// Whether the thread's own insertion has returned right after its last one, with no return of others in between: it overlapped with none then, and is over.
+    #[inline]
+    pub fn goes_on(&self, returned: u64) -> bool {
+        let goes_on = self.next.load(Ordering::Relaxed) == returned;
+        if goes_on {
+            self.next.store(returned + 1, Ordering::Release);
+        }
+        goes_on
+    }
+
+    /// One more than the stamp of the last return.
+    pub fn next(&self) -> u64 {
+        self.next.load(Ordering::Acquire)
     }
 
     #[cold]
     fn overlapped(&self, called: u64, returned: u64) {
         let number = self.overlapped.load(Ordering::Relaxed);
         // In this order: whoever reads an entry in place of an older one sees that the ring is full.
-        let entry = &self.entries[number as usize & (ENTRIES - 1)];
-        entry.store(Insertion::pack(called, returned), Ordering::Release);
+        self.entries.write(number, Insertion::pack(called, returned));
         self.overlapped.store(number + 1, Ordering::Release);
     }
 
@@ -93,14 +121,13 @@ impl Insertions {
         if called >= CALLED_MAX {
             return Returned::Unknown;
         }
-        if self.last.load(Ordering::Acquire) < called {
+        if self.next() <= called {
             return Returned::NotYet;
         }
         let overlapped = self.overlapped.load(Ordering::Acquire);
         let mut after = None;
         for number in (overlapped.saturating_sub(ENTRIES as u64)..overlapped).rev() {
-            let entry = self.entries[number as usize & (ENTRIES - 1)].load(Ordering::Acquire);
-            let insertion = Insertion::unpack(entry);
+            let insertion = Insertion::unpack(self.entries.read(number));
             match insertion.called.cmp(&called) {
                 // Entries are overwritten from the oldest on: where one is left that is older than it, its own would be left too.
                 std::cmp::Ordering::Less => return Returned::At(called),

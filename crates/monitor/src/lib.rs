@@ -29,6 +29,7 @@
 mod c;
 mod clock;
 mod counted;
+mod cubes;
 #[cfg(test)]
 mod draw;
 mod insertions;

@@ -9,6 +9,7 @@
 //!
 //! Invariant: an alarm is a violation, and one that `selvedge_history::monitor::counters` reports for the same calls and returns.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use selvedge_history::monitor::Rule;
@@ -97,7 +98,7 @@ impl Trace {
     fn new(k: u64) -> Self {
         let entries = (k as usize).saturating_add(SPARE).min(REMOVALS_MAX).next_power_of_two();
         Trace {
-            insertions: Insertions::new(),
+            insertions: Insertions::default(),
             marks: Marks::new(),
             made: AtomicU64::new(0),
             calls: (0..entries).map(|_| AtomicU64::new(0)).collect(),
@@ -168,7 +169,7 @@ impl Trace {
 #[derive(Debug)]
 pub struct Watch {
     pasts: Pasts,
-    traces: Threads<Trace>,
+    traces: Threads<OnceLock<Trace>>,
     k: u64,
     pub findings: Findings,
 }
@@ -188,7 +189,12 @@ impl Watch {
 
     #[inline]
     fn trace(&self, thread: usize) -> &Trace {
-        self.traces.of(thread, || Trace::new(self.k))
+        self.traces.of(thread).get_or_init(|| Trace::new(self.k))
+    }
+
+    /// What the threads that used the queue left behind.
+    fn all(&self) -> impl Iterator<Item = (usize, &Trace)> {
+        self.traces.iter().filter_map(|(thread, trace)| Some((thread, trace.get()?)))
     }
 
     /// The thread is about to call an insertion; what the value carries through the queue.
@@ -226,7 +232,7 @@ impl Watch {
     /// The thread's removal returns, of something that began then; when it does.
     #[inline]
     fn removed(&self, thread: usize, began: u64, is_empty: bool) -> u64 {
-        if began > self.pasts.began.of(thread) {
+        if began > self.pasts.began.all() {
             self.pasts.began.write(thread, began);
         }
         let over = self.trace(thread).removing(began, is_empty);
@@ -239,14 +245,14 @@ impl Watch {
     #[inline]
     pub fn left(&self, begun: Begun, stamp: u64) {
         let (thread, put) = unstamp(stamp);
-        let Some(inserted) = self.traces.get(thread).filter(|_| put != 0) else { return self.unseen() };
+        let Some(inserted) = self.traces.of(thread).get().filter(|_| put != 0) else { return self.unseen() };
         let mark = inserted.marks.take(put);
         if mark != Mark::First {
             return self.left_again(stamp, mark);
         }
         let ended = self.removed(begun.thread, put, false);
         // What overtook it began after that.
-        let latest = self.pasts.began.all(self.traces.used());
+        let latest = self.pasts.began.all();
         if latest > put {
             self.overtaken(begun, stamp, ended, latest);
         }
@@ -290,7 +296,7 @@ impl Watch {
         if !is_recent(self.oldest(ended, |bound| own.called_before(bound))) {
             return;
         }
-        let all = |bound| self.traces.iter().filter_map(|(_, trace)| trace.called_before(bound)).max();
+        let all = |bound| self.all().filter_map(|(_, trace)| trace.called_before(bound)).max();
         let oldest = self.oldest(ended, all);
         if is_recent(oldest) {
             self.look(begun, stamp, oldest);
@@ -300,7 +306,7 @@ impl Watch {
     /// Looks for what overtook the value.
     fn look(&self, begun: Begun, stamp: u64, oldest: u64) {
         let (thread, put) = unstamp(stamp);
-        let Some(inserted) = self.traces.get(thread) else { return };
+        let Some(inserted) = self.traces.of(thread).get() else { return };
         let inside = match inserted.insertions.returned(put) {
             Returned::NotYet => return,
             Returned::At(returned) => returned,
@@ -310,7 +316,7 @@ impl Watch {
         };
         let between = Between { after: inside.max(oldest), before: begun.called, oldest };
         let mut seen = Seen::default();
-        self.traces.iter().for_each(|(thread, trace)| trace.look(thread, between, &mut seen));
+        self.all().for_each(|(thread, trace)| trace.look(thread, between, &mut seen));
         for (rule, by) in [(Rule::Overtaken, seen.overtaken), (Rule::NotEmpty, seen.not_empty)] {
             if let Some(by) = by {
                 self.found(rule, begun, stamp, by);

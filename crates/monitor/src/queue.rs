@@ -7,10 +7,10 @@
 //! The rest is counted. Call stamps are how many insertions had returned: with a value that comes out that many others must be out or on their way, or some are lost; and an empty answer must
 //! find that many.
 //!
-//! Where stamps are in order, which they nearly always are, nothing needs to be looked up. An operation then writes to a ring and sums of its own thread, reads one shared cache
+//! Where stamps are in order, which they nearly always are, nothing needs to be looked up. An operation then writes to a ring and counts of its own thread, reads one shared cache
 //! line and writes one word there.
 //!
-//! Invariant: that path takes no lock and allocates nothing.
+//! Invariant: that path takes no lock and allocates nothing, but for a ring at the first removal of a thread.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -21,10 +21,7 @@ use super::insertions::Returned;
 use super::raw::PushPop;
 use super::report::{Findings, Report, Violation};
 use super::threads::{self, Threads};
-use super::track::{ADDED, Done, Track, UNSEEN, settle, stamp, unstamp};
-
-/// How many removals of one thread go by between two looks for losses.
-const SWEEP: u64 = 1 << 10;
+use super::track::{Done, Track, UNSEEN, settle, stamp, unstamp};
 
 /// How many removals of each thread are looked through for one that came before its turn, as many do.
 const RECENT: u64 = 1 << 8;
@@ -32,8 +29,10 @@ const RECENT: u64 = 1 << 8;
 /// How often an empty answer is looked at again while removals are open.
 const LOOKS: usize = 64;
 
-/// A value with the stamp that it carries through the queue.
+/// A value with the stamp that it carries through the queue. The value is first: where it is written and copied in parts of 16 bytes, these are the same parts then, and the processor need not
+/// wait for what it has just written.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Stamped<T> {
     value: T,
     /// When its insertion was called, and by which thread. It is never 0, so that a value and its stamp fit in two registers where there may be none.
@@ -75,15 +74,23 @@ impl<T, Q: PushPop<Stamped<T>>> Queue<T, Q> {
     /// Puts a value in.
     #[inline]
     pub fn push(&self, value: T) {
-        let own = self.watch.own();
-        let stamp = own.map_or(UNSEEN, |own| self.watch.enter(own));
-        let unwound = Unwound(&self.watch);
-        self.queue.push(Stamped { value, stamp });
+        // Large values should not be copied more often than without a watch: this one is put together once, and taken apart at the very end.
+        let mut stamped = Stamped { value, stamp: UNSEEN };
+        let Some(own) = self.watch.own() else { return self.push_unseen(stamped) };
+        stamped.stamp = self.watch.enter(own);
+        let (stamp, unwound) = (stamped.stamp, Unwound(&self.watch));
+        self.queue.push(stamped);
         std::mem::forget(unwound);
-        match own {
-            Some(own) => self.watch.entered(own, stamp),
-            None => self.watch.entered_unseen(),
-        }
+        self.watch.entered(own, stamp);
+    }
+
+    /// Puts a value in, of a thread without a number.
+    #[cold]
+    fn push_unseen(&self, stamped: Stamped<T>) {
+        let unwound = Unwound(&self.watch);
+        self.queue.push(stamped);
+        std::mem::forget(unwound);
+        self.watch.entered_unseen();
     }
 
     /// Takes a value out, if there is one.
@@ -94,17 +101,13 @@ impl<T, Q: PushPop<Stamped<T>>> Queue<T, Q> {
         let unwound = Unwound(&self.watch);
         let popped = self.queue.pop();
         std::mem::forget(unwound);
-        match (own, popped) {
-            (Some(own), Some(Stamped { value, stamp })) => {
-                self.watch.left(own, exit, stamp.get());
-                Some(value)
+        if let Some(own) = own {
+            match &popped {
+                Some(stamped) => self.watch.left(own, exit, stamped.stamp.get()),
+                None => self.watch.found_empty(own, exit),
             }
-            (Some(own), None) => {
-                self.watch.found_empty(own, exit);
-                None
-            }
-            (None, popped) => popped.map(|stamped| stamped.value),
         }
+        popped.map(|stamped| stamped.value)
     }
 
     /// Calls the function at every violation, in the thread that finds it.
@@ -133,12 +136,10 @@ impl<T, Q: PushPop<Stamped<T>>> Queue<T, Q> {
 struct Unwound<'a>(&'a Watch);
 
 impl Drop for Unwound<'_> {
-    #[cold]
+    // So that nothing need be written down for it as long as nobody panics.
+    #[inline]
     fn drop(&mut self) {
-        self.0.blind.store(true, Ordering::SeqCst);
-        self.0.findings.unchecked(1);
-        // No two values have the same stamp.
-        self.0.clock.ret();
+        self.0.unwound();
     }
 }
 
@@ -176,6 +177,15 @@ impl Watch {
         }
     }
 
+    /// An operation has panicked.
+    #[cold]
+    fn unwound(&self) {
+        self.blind.store(true, Ordering::SeqCst);
+        self.findings.unchecked(1);
+        // No two values have the same stamp.
+        self.clock.ret();
+    }
+
     /// The calling thread, unless there are too many.
     #[inline]
     pub fn own(&self) -> Option<Own<'_>> {
@@ -185,7 +195,7 @@ impl Watch {
 
     #[inline]
     fn of(&self, thread: usize) -> Own<'_> {
-        Own { thread, track: self.tracks.of(thread, Track::new) }
+        Own { thread, track: self.tracks.of(thread) }
     }
 
     /// Whether some operation cannot be seen.
@@ -202,7 +212,10 @@ impl Watch {
     /// An insertion of the value with this stamp has returned.
     #[inline]
     pub fn entered(&self, own: Own<'_>, stamp: NonZeroU64) {
-        own.track.entered(stamp.get(), self.clock.ret());
+        let returned = self.clock.ret();
+        if !own.track.goes_on(returned) {
+            own.track.entered_apart(stamp.get(), returned);
+        }
     }
 
     /// An insertion of a thread without a number has returned.
@@ -216,7 +229,7 @@ impl Watch {
     #[inline]
     pub fn leave(&self, own: Own<'_>) -> Exit {
         own.track.leave();
-        Exit { called: self.clock.call(), latest: self.clock.latest.all(self.tracks.used()) }
+        Exit { called: self.clock.call(), latest: self.clock.latest.all() }
     }
 
     /// A removal of a thread without a number is about to be called.
@@ -233,10 +246,10 @@ impl Watch {
         if stamp <= exit.latest {
             return self.left_early(own, exit.latest, stamp);
         }
-        let taken = own.track.left(stamp);
+        let is_round = own.track.left(stamp);
         self.clock.latest.write(own.thread, stamp);
-        if taken.is_multiple_of(SWEEP) {
-            self.count(stamp);
+        if is_round {
+            self.came_round(own, stamp);
         }
     }
 
@@ -246,7 +259,15 @@ impl Watch {
         if !self.out_of_order(latest, stamp) {
             return own.track.left_nothing();
         }
-        if own.track.left(stamp).is_multiple_of(SWEEP) {
+        if own.track.left(stamp) {
+            self.came_round(own, stamp);
+        }
+    }
+
+    /// The ring of the thread has come round, or is new.
+    #[cold]
+    fn came_round(&self, own: Own<'_>, stamp: u64) {
+        if own.track.removals().taken() > 1 {
             self.count(stamp);
         }
     }
@@ -282,7 +303,7 @@ impl Watch {
         if latest <= called {
             return false;
         }
-        match self.tracks.get(thread).map_or(Returned::NotYet, |track| track.returned(called)) {
+        match self.tracks.of(thread).returned(called) {
             Returned::NotYet => false,
             Returned::At(returned) => returned < latest,
             Returned::Before(after) if after <= latest => true,
@@ -326,23 +347,23 @@ impl Watch {
 
     /// What was done in all, if no removal is open, no insertion has returned in part, and nothing comes in between.
     fn at_rest(&self) -> Option<Totals> {
-        let read = || -> Vec<Done> { self.tracks.iter().map(|(_, track)| track.done()).collect() };
+        let read = || -> Vec<Done> { self.tracks.iter().map(|(thread, track)| track.done(thread)).collect() };
         let (before, returned) = (read(), self.clock.call());
         let all = read();
         let is_still = before == all && returned == self.clock.call();
-        if !is_still || all.iter().any(|one| one.removals.is_open()) {
+        if !is_still || !all.iter().all(Done::is_whole) {
             return None;
         }
         let sum = |of: fn(&Done) -> u64| all.iter().map(of).fold(0u64, u64::wrapping_add);
-        let (put, put_sum) = (returned - BEGIN, sum(|one| one.put_sum));
+        let (put, put_sum) = (sum(|one| one.put), sum(|one| one.put_sum));
         let (taken, removed_sum) = (sum(|one| one.removals.taken()), sum(|one| one.removed_sum));
-        // An insertion moves the clock on before it is added up.
-        ((put ^ put_sum) & ADDED == 0).then_some(Totals { put, put_sum, taken, removed_sum })
+        // An insertion moves the clock on before it is written down.
+        (put == returned - BEGIN).then_some(Totals { put, put_sum, taken, removed_sum })
     }
 
     /// Counts up to the last value that came out.
     pub fn examine(&self) {
-        let latest = self.clock.latest.all(self.tracks.used());
+        let latest = self.clock.latest.all();
         if latest != 0 {
             self.count(latest);
         }

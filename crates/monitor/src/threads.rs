@@ -3,8 +3,8 @@
 //! Invariant: no two live threads have the same number. The number of a thread that ended is given to another.
 
 use std::cell::Cell;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock};
 
 /// How many threads can be told apart; those beyond are not checked, and their operations are counted.
 pub const THREADS_MAX: usize = 256;
@@ -15,31 +15,26 @@ const NEW: usize = usize::MAX;
 /// The thread is about to end, or there are too many.
 const NONE: usize = usize::MAX - 1;
 
-static FREE: Mutex<Numbers> = Mutex::new(Numbers { free: Vec::new(), next: 0 });
+/// Numbers of threads that have ended.
+static FREE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
-struct Numbers {
-    free: Vec<usize>,
-    next: usize,
-}
+/// How many numbers were given so far.
+static GIVEN: AtomicUsize = AtomicUsize::new(0);
 
 struct Number(usize);
 
 impl Number {
     fn take() -> Self {
-        let mut numbers = FREE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let number = numbers.free.pop().unwrap_or_else(|| {
-            numbers.next += 1;
-            numbers.next - 1
-        });
-        Number(number)
+        let free = FREE.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop();
+        Number(free.unwrap_or_else(|| GIVEN.fetch_add(1, Ordering::SeqCst)))
     }
 }
 
 impl Drop for Number {
     fn drop(&mut self) {
         NUMBER.set(NONE);
-        if let Ok(mut numbers) = FREE.lock() {
-            numbers.free.push(self.0);
+        if let Ok(mut free) = FREE.lock() {
+            free.push(self.0);
         }
     }
 }
@@ -67,44 +62,33 @@ fn first(number: usize) -> Option<usize> {
     number
 }
 
-/// Something for each thread that uses an object.
+/// As if so many threads had been there.
+#[cfg(test)]
+pub fn pretend(threads: usize) {
+    GIVEN.fetch_max(threads, Ordering::SeqCst);
+}
+
+/// Something for each thread.
 #[derive(Debug)]
-pub struct Threads<T> {
-    cells: Box<[OnceLock<T>; THREADS_MAX]>,
-    /// One more than the greatest number of a thread that used it.
-    used: AtomicUsize,
+pub struct Threads<T>(Box<[T; THREADS_MAX]>);
+
+impl<T: Default> Threads<T> {
+    pub fn new() -> Self {
+        let cells: Box<[T]> = (0..THREADS_MAX).map(|_| T::default()).collect();
+        let Ok(cells) = cells.try_into() else { unreachable!("there are so many") };
+        Threads(cells)
+    }
 }
 
 impl<T> Threads<T> {
-    pub fn new() -> Self {
-        let cells: Box<[OnceLock<T>]> = (0..THREADS_MAX).map(|_| OnceLock::new()).collect();
-        let Ok(cells) = cells.try_into() else { unreachable!("there are so many") };
-        Threads { cells, used: AtomicUsize::new(0) }
-    }
-
-    /// What the thread with this number has, made when it is asked for first.
+    /// What the thread with this number has.
     #[inline]
-    pub fn of(&self, thread: usize, make: impl FnOnce() -> T) -> &T {
-        self.cells[thread].get_or_init(|| {
-            self.used.fetch_max(thread + 1, Ordering::SeqCst);
-            make()
-        })
+    pub fn of(&self, thread: usize) -> &T {
+        &self.0[thread]
     }
 
-    /// What a thread left behind, if it used the object.
-    #[inline]
-    pub fn get(&self, thread: usize) -> Option<&T> {
-        self.cells.get(thread).and_then(OnceLock::get)
-    }
-
-    /// One more than the greatest number of a thread that used it.
-    #[inline]
-    pub fn used(&self) -> usize {
-        self.used.load(Ordering::Acquire)
-    }
-
-    /// What each thread that used it has, with its number.
+    /// What each thread has, with its number.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
-        (0..self.used()).filter_map(|thread| Some((thread, self.get(thread)?)))
+        self.0.iter().enumerate().take(GIVEN.load(Ordering::SeqCst))
     }
 }

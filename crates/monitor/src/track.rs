@@ -4,11 +4,12 @@
 //! Invariant: counts and sums are exact; the ring remembers the last [`REMOVALS`].
 
 use std::num::NonZeroU64;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use super::insertions::{Insertions, Returned, zeros};
+use super::cubes::{self, cube};
+use super::insertions::{Insertions, Returned, Ring};
 
-/// How many removals of one thread are remembered one by one: so few that they stay in the nearest cache.
+/// How many removals of one thread are remembered one by one: so few that they stay in the nearest cache. When there are so many more, they are added up, and losses are looked for.
 const REMOVALS: usize = 1 << 10;
 
 /// A value's stamp: when its insertion was called, which thread did, and a one. No two values of a queue have the same.
@@ -51,70 +52,132 @@ impl Removals {
     }
 }
 
-/// What a thread has done in all.
+/// What a thread has done in all: how many values it put in and took out, and which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// What the insertions that have returned put in.
+    /// How often sums were begun or ended to be changed.
+    changes: u64,
+    /// The insertions that have returned, and what they put in.
+    pub put: u64,
     pub put_sum: u64,
     /// The removals, and what they took out.
     pub removals: Removals,
     pub removed_sum: u64,
 }
 
-/// Of a sum: how many were added up.
-pub const ADDED: u64 = (1 << 16) - 1;
-
-/// A stamp as a number that looks drawn at random, so that different values have different sums but by accident; and the one that counts it.
-#[inline]
-fn mix(stamp: u64) -> u64 {
-    let product = u128::from(stamp) * u128::from(0x9e37_79b9_7f4a_7c15_u64);
-    ((product as u64) ^ (product >> u64::BITS) as u64) & !ADDED | 1
+impl Done {
+    /// Whether nothing is only half written down.
+    pub fn is_whole(&self) -> bool {
+        self.changes.is_multiple_of(2) && !self.removals.is_open()
+    }
 }
 
-/// The rings of one thread.
-#[repr(align(128))]
-#[derive(Debug)]
+/// Of a row of insertions, one right after the other with none of others in between, from the first one's stamp on; and of all before that row their number and [`cube`]s.
+#[derive(Debug, Default)]
+struct Sums {
+    /// Odd while the others are changed.
+    changes: AtomicU64,
+    row_from: AtomicU64,
+    put: AtomicU64,
+    put_sum: AtomicU64,
+    /// What came out, as far as it was added up, and how many that are.
+    removed: AtomicU64,
+    removed_sum: AtomicU64,
+}
+
+impl Sums {
+    /// Only their thread changes them.
+    fn change(&self, change: impl FnOnce(&Self)) {
+        let changes = self.changes.load(Ordering::Relaxed);
+        self.changes.store(changes + 1, Ordering::Relaxed);
+        fence(Ordering::Release);
+        change(self);
+        self.changes.store(changes + 2, Ordering::Release);
+    }
+}
+
+/// The sum of the cubes of the stamps that a thread gave from one moment until the next, one at each.
+fn row(thread: usize, from: u64, next: u64) -> u64 {
+    cubes::row(stamp(thread, from).get(), 1 << (THREAD_BITS + 1), next - from)
+}
+
+fn add(to: &AtomicU64, number: u64) {
+    to.store(to.load(Ordering::Relaxed).wrapping_add(number), Ordering::Relaxed);
+}
+
+/// The rings of one thread. What every operation writes comes first, in one cache line.
+#[repr(C, align(128))]
+#[derive(Debug, Default)]
 pub struct Track {
     removals: AtomicU64,
-    /// What went in and what came out, mixed and added up: equal when these are the same values.
-    put_sum: AtomicU64,
-    removed_sum: AtomicU64,
     insertions: Insertions,
-    removed: Box<[AtomicU64; REMOVALS]>,
+    removed: Ring<REMOVALS>,
+    sums: Sums,
 }
 
 impl Track {
-    pub fn new() -> Self {
-        Track {
-            removals: AtomicU64::new(0),
-            put_sum: AtomicU64::new(0),
-            removed_sum: AtomicU64::new(0),
-            insertions: Insertions::new(),
-            removed: zeros(),
-        }
-    }
-
     /// Whether one of the last so many removals took out the value with this stamp.
     pub fn removed(&self, stamp: u64, last: u64) -> bool {
         let taken = self.removals().taken();
         let mut numbers = taken.saturating_sub(last.min(REMOVALS as u64))..taken;
-        numbers.any(|number| self.removed[number as usize & (REMOVALS - 1)].load(Ordering::Relaxed) == stamp)
+        numbers.any(|number| self.removed.read(number) == stamp)
     }
 
-    /// What the thread has done in all.
-    pub fn done(&self) -> Done {
-        Done {
-            put_sum: self.put_sum.load(Ordering::Acquire),
-            removals: self.removals(),
-            removed_sum: self.removed_sum.load(Ordering::Acquire),
-        }
+    /// What the thread with this number has done in all.
+    pub fn done(&self, thread: usize) -> Done {
+        let changes = self.sums.changes.load(Ordering::Acquire);
+        let read = |cell: &AtomicU64| cell.load(Ordering::Acquire);
+        let (from, removals) = (read(&self.sums.row_from), self.removals());
+        let next = self.insertions.next().max(from);
+        let done = Done {
+            changes,
+            put: read(&self.sums.put) + next - from,
+            put_sum: read(&self.sums.put_sum).wrapping_add(row(thread, from, next)),
+            removals,
+            removed_sum: read(&self.sums.removed_sum).wrapping_add(self.not_added(removals)),
+        };
+        fence(Ordering::Acquire);
+        done
     }
 
-    /// The thread's own insertion of the value with this stamp has returned.
+    /// The sum of what came out since it was last added up.
+    fn not_added(&self, removals: Removals) -> u64 {
+        let added = self.sums.removed.load(Ordering::Acquire);
+        (added..removals.taken()).map(|number| cube(self.removed.read(number))).fold(0, u64::wrapping_add)
+    }
+
+    /// The thread adds up what it took out, before that is overwritten.
+    #[cold]
+    fn add_up(&self) {
+        let (removals, sum) = (self.removals(), self.not_added(self.removals()));
+        self.sums.change(|sums| {
+            sums.removed.store(removals.taken(), Ordering::Relaxed);
+            add(&sums.removed_sum, sum);
+        });
+    }
+
+    /// Whether the thread's own insertion has returned right after its last one, and so is written down.
     #[inline]
-    pub fn entered(&self, stamp: u64, returned: u64) {
-        self.put_sum.store(self.put_sum.load(Ordering::Relaxed).wrapping_add(mix(stamp)), Ordering::Relaxed);
-        self.insertions.over(unstamp(stamp).1, returned);
+    pub fn goes_on(&self, returned: u64) -> bool {
+        self.insertions.goes_on(returned)
+    }
+
+    /// The thread's own insertion of the value with this stamp has returned, and others before it: the row ends, and another one begins if it overlapped with none.
+    #[cold]
+    pub fn entered_apart(&self, stamp: u64, returned: u64) {
+        let (thread, called) = unstamp(stamp);
+        self.sums.change(|sums| {
+            let (from, next) = (sums.row_from.load(Ordering::Relaxed), self.insertions.next());
+            add(&sums.put, next - from);
+            add(&sums.put_sum, row(thread, from, next));
+            sums.row_from.store(returned, Ordering::Relaxed);
+            if returned != called {
+                add(&sums.put, 1);
+                add(&sums.put_sum, cube(stamp));
+                sums.row_from.store(returned + 1, Ordering::Relaxed);
+            }
+            self.insertions.over(called, returned);
+        });
     }
 
     /// When the thread's insertion that was called then has returned.
@@ -135,15 +198,18 @@ impl Track {
         settle();
     }
 
-    /// The thread's removal has returned the value with this stamp; how many have returned one.
+    /// The thread's removal has returned the value with this stamp. Whether the ring has come round, or is new.
     #[inline]
-    pub fn left(&self, stamp: u64) -> u64 {
+    pub fn left(&self, stamp: u64) -> bool {
         let word = self.removals.load(Ordering::Relaxed) | OPEN;
-        self.removed_sum.store(self.removed_sum.load(Ordering::Relaxed).wrapping_add(mix(stamp)), Ordering::Relaxed);
-        self.removed[(word / 2) as usize & (REMOVALS - 1)].store(stamp, Ordering::Relaxed);
+        let is_round = (word / 2).is_multiple_of(REMOVALS as u64);
+        if is_round {
+            self.add_up();
+        }
+        self.removed.write(word / 2, stamp);
         // The one that is open becomes one that is over.
         self.removals.store(word + 1, Ordering::Release);
-        word / 2 + 1
+        is_round
     }
 
     /// The thread's removal has returned nothing, or nothing that counts.
@@ -160,6 +226,6 @@ pub fn settle() {
     if cfg!(target_arch = "x86_64") {
         std::sync::atomic::compiler_fence(Ordering::SeqCst);
     } else {
-        std::sync::atomic::fence(Ordering::SeqCst);
+        fence(Ordering::SeqCst);
     }
 }
