@@ -4,7 +4,8 @@
 //! allocates nothing once the arrays have grown to the length of a run. Where a run begins as the last one did, its first steps are those that are there, and
 //! nothing is recorded while it makes them.
 
-use crate::access::{Access, Condition, Thread};
+use crate::access::{Access, Condition, Kind, Thread};
+use crate::class::places::{Places, WIDEST};
 
 /// A decision that was not about threads: which of several results a step has (who is woken, what `malloc` reuses).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,6 +49,10 @@ pub struct Trace {
     made: usize,
     /// How many of them are those of the last run.
     kept: usize,
+    /// What the steps come to, if that is asked for.
+    places: Option<Box<Places>>,
+    /// How many of the accesses are in that.
+    signed: usize,
 }
 
 impl Trace {
@@ -65,18 +70,69 @@ impl Trace {
         let (accesses, picks) = self.steps.last().map_or((0, 0), |step| (step.accesses, step.picks));
         self.accesses.truncate(accesses as usize);
         self.picks.truncate(picks as usize);
+        self.sign_anew();
+    }
+
+    /// From the next run on, it is known what class a run is of ([`crate::Classes`]), or no longer. Whether runs are expected to begin as the last one did
+    /// matters to the speed only.
+    pub fn sign(&mut self, follows: Option<bool>) {
+        self.places = follows.map(|follows| Box::new(Places::new(follows)));
+        if follows.is_some() {
+            // What is here was not signed, so nothing of it is kept.
+            self.made = 0;
+        }
+    }
+
+    /// Signs what is kept of the last run.
+    fn sign_anew(&mut self) {
+        let Some(places) = &mut self.places else { return };
+        self.signed = self.accesses.len();
+        if self.kept > 0 && places.back(self.accesses.len()) {
+            return;
+        }
+        places.renew();
+        let mut from = 0;
+        for step in &self.steps {
+            let end = step.accesses as usize;
+            for at in from..end {
+                let Access { object, size, kind, .. } = self.accesses[at];
+                if size <= WIDEST || at == from {
+                    places.add(step.thread, object, size, kind, at as u32);
+                }
+            }
+            from = end;
+        }
+    }
+
+    /// Signs the accesses that are not signed yet: they are of a step of that thread.
+    #[inline(never)]
+    fn sign_rest(&mut self, thread: Thread) {
+        let Some(places) = &mut self.places else { return };
+        let begin = self.steps.last().map_or(0, |step| step.accesses as usize);
+        while let Some(&Access { object, size, kind, .. }) = self.accesses.get(self.signed) {
+            // What is wider is an object if a step begins with it, and otherwise the end of a block.
+            if size <= WIDEST || self.signed == begin {
+                places.add(thread, object, size, kind, self.signed as u32);
+            }
+            self.signed += 1;
+        }
+    }
+
+    /// By thread, a hash of all that it did; `None` where that is not known.
+    pub(crate) fn signs(&self) -> Option<&[u64]> {
+        // Of a run that ended before what was kept, more is signed than it made.
+        self.places.as_ref().filter(|_| self.made >= self.kept).map(|places| places.threads())
+    }
+
+    /// Whether anything was picked.
+    pub(crate) fn has_picks(&self) -> bool {
+        self.steps().last().is_some_and(|step| step.picks > 0)
     }
 
     /// Whether the step under way is one of the last run too, so that it is recorded already.
     #[inline]
     pub fn is_known(&self) -> bool {
         self.made < self.kept
-    }
-
-    /// How many of the first steps are those of the last run.
-    #[inline]
-    pub(crate) fn kept(&self) -> usize {
-        self.kept.min(self.made)
     }
 
     /// How many steps.
@@ -101,12 +157,6 @@ impl Trace {
     #[inline]
     pub fn step(&self, at: usize) -> &Step {
         &self.steps[at]
-    }
-
-    /// All steps, and all that they touched.
-    #[inline]
-    pub(crate) fn with_accesses(&self) -> (&[Step], &[Access]) {
-        (self.steps(), &self.accesses)
     }
 
     /// What the step at that place touched.
@@ -136,6 +186,24 @@ impl Trace {
         }
     }
 
+    /// The same, by one who knows whose step it is.
+    #[inline(always)]
+    pub fn access_of(&mut self, thread: Thread, access: Access) {
+        if self.is_known() {
+            return;
+        }
+        let (number, Access { object, size, kind, .. }) = (self.accesses.len(), access);
+        self.accesses.push(access);
+        if let Some(places) = &mut self.places {
+            if self.signed == number && size <= WIDEST {
+                self.signed += 1;
+                places.add(thread, object, size, kind, number as u32);
+            } else {
+                self.sign_rest(thread);
+            }
+        }
+    }
+
     /// The last access of the step under way waited until that was so.
     pub fn waited(&mut self, condition: Condition) {
         if !self.is_known()
@@ -147,15 +215,30 @@ impl Trace {
 
     /// Adds an access to the last step that was recorded: something that followed from it without a decision, such as the end of
     /// its thread. Nothing when there is no step, or one is under way.
-    #[inline]
+    #[inline(always)]
     pub fn amend(&mut self, access: Access) {
         // What followed from a step that is kept is kept along with it.
-        if self.made > self.kept
-            && let Some(step) = self.steps.last_mut()
+        if self.made > self.kept {
+            let Access { object, size, kind, waits, condition, changed, old } = access;
+            debug_assert!(!waits && condition == Condition::Always, "what follows does so whatever there was");
+            self.add_to_last(object, size, kind, changed, old);
+        }
+    }
+
+    /// Not as an access: written to memory in small parts and read again in large ones, it would make the processor wait.
+    #[inline(never)]
+    fn add_to_last(&mut self, object: u64, size: u32, kind: Kind, changed: bool, old: u64) {
+        if let Some(step) = self.steps.last_mut()
             && step.accesses as usize == self.accesses.len()
         {
             step.accesses += 1;
-            self.accesses.push(access);
+            if let Some(places) = &mut self.places {
+                if size <= WIDEST {
+                    places.add(step.thread, object, size, kind, self.accesses.len() as u32);
+                }
+                self.signed = self.accesses.len() + 1;
+            }
+            self.accesses.push(Access { changed, ..Access::new(object, size, kind).after(old) });
         }
     }
 
@@ -175,6 +258,9 @@ impl Trace {
     #[inline]
     pub fn record(&mut self, thread: Thread, created: Option<Thread>, yielded: bool) {
         let (accesses, picks) = (self.accesses.len() as u32, self.picks.len() as u32);
+        if self.signed != self.accesses.len() && self.places.is_some() {
+            self.sign_rest(thread);
+        }
         self.steps.push(Step { thread, created, yielded, accesses, picks });
         self.made = self.steps.len();
     }
@@ -193,7 +279,6 @@ impl Trace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::Kind;
 
     const PICK: Pick = Pick { chosen: 1, options: 2 };
 

@@ -41,11 +41,16 @@ impl Random {
     /// One of several threads; `None` when there is no choice.
     #[inline(always)]
     fn draw(&mut self, mut set: u64) -> Option<Thread> {
-        if set & set.wrapping_sub(1) == 0 {
+        let others = set & set.wrapping_sub(1);
+        if others == 0 {
             return None;
         }
-        let count = u64::from(set.count_ones());
         // Without branches on what was drawn, which no processor can guess.
+        if others & (others - 1) == 0 {
+            let second = self.rng.below(2).wrapping_neg();
+            return Some(Thread((others & second | (set ^ others) & !second).trailing_zeros() as u8));
+        }
+        let count = u64::from(set.count_ones());
         let rank = self.rng.below(count);
         for dropped in 1..count {
             let lowest = set & set.wrapping_neg();
