@@ -1,7 +1,7 @@
 //! One comparison on one core: the same Michael-Scott test in Rust under shuttle, loom and selvedge, and what C code reaches.
 //!
-//! `cargo run --release --manifest-path benches/compare/Cargo.toml [ROUNDS]`. Every contender runs once a round, so that
-//! what else the machine does hits all alike; the median of the rounds counts. See docs/speed.md.
+//! `cargo run --release --manifest-path benches/compare/Cargo.toml [ROUNDS]`. Every contender runs once a round, those that are compared with each other one right after the
+//! other, so that what else the machine does hits all alike; the median of the rounds counts, of rates and of ratios. See docs/speed.md.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -72,15 +72,21 @@ fn entries() -> Vec<Entry> {
     let mut add = |name: &str, contender| {
         entries.push(Entry { name: name.to_string(), contender, measured: Vec::new() });
     };
-    add("shuttle 0.9.9, random", Contender::Peer { tool: "shuttle", strategy: "random", runs: RUNS });
-    add("shuttle 0.9.9, dfs", Contender::Peer { tool: "shuttle", strategy: "dfs", runs: RUNS });
-    add("loom 0.7.2, bound 3", Contender::Peer { tool: "loom", strategy: "bound3", runs: 0 });
-    for (std, what) in [(false, "user code"), (true, "user code and std")] {
-        for races in [true, false] {
-            let suffix = if races { "races on" } else { "races off" };
-            for (search, strategy) in
-                [(Search::Random, "random"), (Search::Dfs, "dfs"), (Search::Bounded, "bound 3")]
-            {
+    let shuttle = |strategy| Contender::Peer { tool: "shuttle", strategy, runs: RUNS };
+    let groups = [
+        ("shuttle 0.9.9, random", shuttle("random"), Search::Random, "random"),
+        ("shuttle 0.9.9, dfs", shuttle("dfs"), Search::Dfs, "dfs"),
+        (
+            "loom 0.7.2, bound 3",
+            Contender::Peer { tool: "loom", strategy: "bound3", runs: 0 },
+            Search::Bounded,
+            "bound 3",
+        ),
+    ];
+    for (peer, contender, search, strategy) in groups {
+        add(peer, contender);
+        for (std, what) in [(false, "user code"), (true, "user code and std")] {
+            for (races, suffix) in [(true, "races on"), (false, "races off")] {
                 let name = format!("selvedge, {what}, {strategy}, {suffix}");
                 add(&name, Contender::Rust { std, settings: settings(search, races) });
             }
@@ -194,13 +200,15 @@ fn pin() {
     }
 }
 
-/// A ratio that the project promises.
+/// A ratio that the project promises: that of the round in the middle.
 fn ratio(entries: &[Entry], ours: &str, theirs: &str, wanted: f64) {
-    let rate = |name: &str| entries.iter().find(|entry| entry.name == name).map(|entry| entry.median().rate());
-    let (Some(mine), Some(other)) = (rate(ours), rate(theirs)) else { return };
-    let times = mine / other;
+    let rounds = |name: &str| entries.iter().find(|entry| entry.name == name).map(|entry| &entry.measured);
+    let (Some(mine), Some(other)) = (rounds(ours), rounds(theirs)) else { return };
+    let mut ratios: Vec<f64> = mine.iter().zip(other).map(|(mine, other)| mine.rate() / other.rate()).collect();
+    ratios.sort_by(f64::total_cmp);
+    let (Some(least), Some(most), times) = (ratios.first(), ratios.last(), ratios[ratios.len() / 2]) else { return };
     let verdict = if times >= wanted { "reached" } else { "NOT reached" };
-    println!("{times:5.2} times  {ours}  /  {theirs}  (wanted {wanted}: {verdict})");
+    println!("{times:5.2} times ({least:.2} to {most:.2})  {ours}  /  {theirs}  (wanted {wanted}: {verdict})");
 }
 
 fn print(entries: &[Entry]) {
