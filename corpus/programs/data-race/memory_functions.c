@@ -20,3 +20,26 @@ SELVEDGE_TEST(both_copy) {
     pthread_join(one, NULL);
     pthread_join(other, NULL);
 }
+
+static void *rename_it(void *argument) {
+    shared[3] = 'x';
+    return argument;
+}
+
+#define RACE(NAME, READS)                                                                                                      \
+    SELVEDGE_TEST(NAME) {                                                                                                      \
+        static char mine[64] = "abcdef";                                                                                       \
+        pthread_t other;                                                                                                       \
+        memcpy(shared, mine, size);                                                                                            \
+        pthread_create(&other, NULL, rename_it, NULL);                                                                         \
+        READS;                                                                                                                 \
+        pthread_join(other, NULL);                                                                                             \
+    }
+
+RACE(compares, (void)(size = memcmp(shared, mine, size)))
+RACE(compares_strings, (void)(size = strcmp(shared, mine)))
+RACE(compares_beginnings, (void)(size = strncmp(shared, mine, size)))
+RACE(asks_for_the_length, (void)(size = strlen(shared)))
+RACE(looks_for_a_byte, (void)(size = memchr(shared, 'e', size) != NULL))
+RACE(copies_a_beginning, (void)strncpy(mine, shared, size))
+RACE(appends, (void)strcat(shared, "g"))

@@ -1,7 +1,7 @@
 //! Ordinary Rust, with nothing but the standard library. The first word of a test's name is its verdict.
 
 use std::cell::{Cell, UnsafeCell};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Barrier, Condvar, Mutex, Once, OnceLock, RwLock, mpsc};
 use std::thread;
 
@@ -362,6 +362,50 @@ fn pass_locked_flag() {
         while !*flag.lock().unwrap() {
             thread::yield_now();
         }
+        thread.join().unwrap();
+    });
+}
+
+/// LLVM's pass leaves these updates in the code as it finds them.
+#[test]
+fn pass_maximum_publishes() {
+    struct Shared(UnsafeCell<u32>, AtomicUsize);
+    unsafe impl Sync for Shared {}
+    static SHARED: Shared = Shared(UnsafeCell::new(0), AtomicUsize::new(7));
+    selvedge::explore(|| {
+        let thread = thread::spawn(|| {
+            unsafe { *SHARED.0.get() = 1 };
+            SHARED.1.fetch_max(9, Release);
+        });
+        SHARED.1.fetch_min(8, Relaxed);
+        if SHARED.1.load(Acquire) >= 8 {
+            assert_eq!(unsafe { *SHARED.0.get() }, 1);
+        }
+        thread.join().unwrap();
+        let last = SHARED.1.load(Relaxed);
+        assert!(last == 8 || last == 9);
+    });
+}
+
+#[test]
+fn panic_maximum_changes() {
+    static MOST: [AtomicU8; 2] = [AtomicU8::new(5), AtomicU8::new(5)];
+    selvedge::explore(|| {
+        let thread = thread::spawn(|| MOST[0].fetch_max(9, SeqCst) + MOST[1].fetch_min(4, SeqCst));
+        let seen = MOST[1].load(SeqCst);
+        assert_eq!(MOST[1].load(SeqCst), seen);
+        assert_eq!(thread.join().unwrap(), 10);
+    });
+}
+
+/// Nobody lost a signal: one has the lock and waits for the end of the other, who wants it.
+#[test]
+fn deadlock_lock_held_over_join() {
+    selvedge::explore(|| {
+        let lock = Arc::new(Mutex::new(0));
+        let other = lock.clone();
+        let _held = lock.lock().unwrap();
+        let thread = thread::spawn(move || *other.lock().unwrap() += 1);
         thread.join().unwrap();
     });
 }

@@ -61,8 +61,9 @@ impl Debugger {
                 for (name, value) in environment {
                     command.arg("-ex").arg(format!("set environment {name} {value}"));
                 }
-                // The program is started as it is, not by a shell that the runtime would be loaded into.
-                for line in ["set startup-with-shell off", "set pagination off", "run", "backtrace"] {
+                // The program is started as it is, not by a shell that the runtime would be loaded into; and the runtime handles its own signals.
+                let signals = "handle SIGILL nostop noprint pass";
+                for line in ["set startup-with-shell off", "set pagination off", signals, "run", "backtrace"] {
                     command.args(["-ex", line]);
                 }
                 command.args(["--args", &program]).args(arguments);
@@ -73,7 +74,9 @@ impl Debugger {
                     let quoted = value.replace('\\', "\\\\").replace('"', "\\\"");
                     command.arg("-o").arg(format!("settings append target.env-vars \"{name}={quoted}\""));
                 }
-                for line in ["run", "thread backtrace"] {
+                // Signals are known when there is a process.
+                let signals = "process handle --pass true --stop false --notify false SIGILL";
+                for line in ["process launch --stop-at-entry", signals, "continue", "thread backtrace"] {
                     command.args(["-o", line]);
                 }
                 command.args(["--", &program]).args(arguments);

@@ -65,6 +65,26 @@ impl fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
+/// What the objects of a test call in the runtime instead of libc and libatomic.
+const WRAPPED: [&str; 16] = [
+    "memcpy",
+    "memmove",
+    "memset",
+    "strcpy",
+    "memcmp",
+    "bcmp",
+    "strcmp",
+    "strncmp",
+    "strlen",
+    "memchr",
+    "strncpy",
+    "strcat",
+    "__atomic_load",
+    "__atomic_store",
+    "__atomic_exchange",
+    "__atomic_compare_exchange",
+];
+
 /// Whether tests can be controlled on that processor and system.
 pub fn supported(architecture: &str, system: &str) -> Result<(), CompileError> {
     if (architecture, system) == ("x86_64", "linux") { Ok(()) } else { Err(CompileError::Architecture) }
@@ -109,8 +129,8 @@ impl Compiler {
         flags.push(format!("-Wl,-rpath,{}", directory.display()).into());
         // Calls are bound at the start: what the linker notes about them lies in variables that are put back after every run.
         flags.push("-Wl,-z,now".into());
-        // gcc calls these without announcing what they touch; the runtime has versions that do, for the objects linked here only.
-        flags.extend(["memcpy", "memmove", "memset", "strcpy"].map(|name| format!("-Wl,--wrap={name}").into()));
+        // Compilers call these without announcing what they touch; the runtime has versions that do, for the objects linked here only.
+        flags.extend(WRAPPED.map(|name| format!("-Wl,--wrap={name}").into()));
         flags.push("-pthread".into());
         flags
     }
@@ -121,6 +141,8 @@ impl Compiler {
             // LLVM moves a static variable that one function uses, and writes before it reads it, to that function's stack, atomic or
             // not: Peterson's algorithm does not work any more. It makes variables of allocations and leaves out copies that nobody reads.
             flags.extend(["-O0", "-fno-builtin"]);
+            // Its pass leaves out accesses to more than sixteen bytes, which it makes of loops where the processor has such.
+            flags.extend(["-fno-vectorize", "-fno-slp-vectorize"]);
             flags.extend(["-mllvm", "-tsan-distinguish-volatile=1", "-mllvm", crate::rust::WITHOUT_ENTRIES]);
         } else {
             flags.extend([

@@ -32,5 +32,5 @@ pub use run::{
 pub use schedule::{ScheduleError, schedule_from_text, schedule_to_text};
 pub use settings::{Reuse, Search, Settings};
 #[cfg(feature = "source")]
-pub use source::{Line, Lines};
+pub use source::{Line, Lines, is_mangled};
 pub use watch::Watch;

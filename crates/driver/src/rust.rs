@@ -69,12 +69,17 @@ pub fn cargo_environment(runtime: &Path, sysroot: Option<&Path>, reports: &Path)
         // Without optimisation nothing else gives functions the attribute, and plain accesses would not be seen at all.
         "-Cpasses=forceattrs,tsan-module,tsan".to_string(),
         "-Cllvm-args=-force-attribute=sanitize_thread".to_string(),
+        // LLVM's pass leaves out accesses to more than sixteen bytes, which it makes of loops where the processor has such.
+        "-Cno-vectorize-loops".to_string(),
+        "-Cno-vectorize-slp".to_string(),
         // The runtime has no use for them.
         format!("-Cllvm-args={WITHOUT_ENTRIES}"),
         // So that a step inside a library can be traced back to the line that called it.
         "-Cforce-frame-pointers=yes".to_string(),
         format!("-Clink-arg={}", runtime.display()),
         format!("-Clink-arg=-Wl,-rpath,{}", directory.display()),
+        // Comparisons of bytes, of which LLVM's pass says nothing.
+        "-Clink-arg=-Wl,--wrap=memcmp,--wrap=bcmp".to_string(),
     ];
     if let Some(sysroot) = sysroot {
         flags.push(format!("--sysroot={}", sysroot.display()));

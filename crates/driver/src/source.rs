@@ -3,10 +3,11 @@
 //! A place is the address that a call returns to, so the line is that of the byte before it. Places without debug information
 //! have no line, and that is no error.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
-use addr2line::Loader;
+use addr2line::{FunctionName, Loader};
 
 use crate::finding::Place;
 
@@ -33,6 +34,17 @@ pub struct Lines {
     modules: HashMap<String, Option<Loader>>,
 }
 
+/// Whether a name is one that a compiler of C++ or Rust made up. The demangler takes others for types: `x` would be `long long`.
+pub fn is_mangled(name: &str) -> bool {
+    ["_Z", "__Z", "_R"].iter().any(|start| name.starts_with(start))
+}
+
+/// The name of a function as a person reads it.
+fn readable(name: &FunctionName<impl addr2line::gimli::Reader>) -> Option<String> {
+    let raw = name.raw_name().ok()?;
+    if is_mangled(&raw) { name.demangle().ok().map(Cow::into_owned) } else { Some(raw.into_owned()) }
+}
+
 impl Lines {
     /// Nothing is read yet.
     pub fn new() -> Self {
@@ -51,7 +63,7 @@ impl Lines {
         let mut lines = Vec::new();
         if let Ok(mut frames) = loader.find_frames(address) {
             while let Ok(Some(frame)) = frames.next() {
-                let function = frame.function.and_then(|name| name.demangle().ok().map(|name| name.into_owned()));
+                let function = frame.function.and_then(|name| readable(&name));
                 if let Some((file, line)) = frame.location.and_then(|at| Some((at.file?.to_string(), at.line?))) {
                     lines.push(Line { file, line, function });
                 }

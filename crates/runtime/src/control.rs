@@ -439,6 +439,12 @@ impl Control {
     #[inline(always)]
     pub fn step_done(&mut self, created: Option<Thread>, yielded: bool, detail: Detail) {
         self.fiber().made += 1;
+        self.step_counted(created, yielded, detail);
+    }
+
+    /// The same where the thread has counted its step.
+    #[inline(always)]
+    pub fn step_counted(&mut self, created: Option<Thread>, yielded: bool, detail: Detail) {
         let thread = Thread(self.current as u8);
         self.in_a_row = if self.last == Some(thread) { self.in_a_row + 1 } else { 0 };
         let mut yielded = yielded;

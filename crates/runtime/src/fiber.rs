@@ -351,13 +351,7 @@ impl Control {
 pub fn follow(from: usize, next: Next) {
     match next {
         Next::Stay => {}
-        Next::Switch(to) => {
-            let (save, load) = with(|control| (&raw mut control.fibers[from].context, control.give_control(to)));
-            // The saved context lies in a vector that may only move while this fiber does not run, and the switch writes to it
-            // before anything else runs; its FS base is there already.
-            // SAFETY: `load` was written by a switch or by `renew`.
-            unsafe { switch::switch(save, load) };
-        }
+        Next::Switch(to) => hand_over(from, to),
         Next::Leave => {
             if with(|control| matches!(control.left, Left::Stuck | Left::Truncated)) {
                 set_active(false);
@@ -366,6 +360,18 @@ pub fn follow(from: usize, next: Next) {
             leave()
         }
     }
+}
+
+/// Another fiber goes on, and this one when it is chosen again, or not at all.
+#[inline(always)]
+pub fn hand_over(from: usize, to: usize) {
+    // SAFETY: code under control calls; the borrow ends before the switch.
+    let control = unsafe { control::state() };
+    let (save, load) = (&raw mut control.fibers[from].context, control.give_control(to));
+    // The saved context lies in a vector that may only move while this fiber does not run, and the switch writes to it
+    // before anything else runs; its FS base is there already.
+    // SAFETY: `load` was written by a switch or by `renew`.
+    unsafe { switch::switch(save, load) };
 }
 
 /// Leaves the run for the search. What is on the stacks is forgotten.

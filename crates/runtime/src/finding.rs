@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use selvedge_driver::{
     Finding, FindingKind, HELD_STILL, Place, RETURNED, STUCK, StepRecord, ThreadRecord, Waits, schedule_to_text,
 };
-use selvedge_explore::{Access, End, Kind, Stop};
+use selvedge_explore::{Access, Condition, End, Kind, Stop};
 
 use crate::control::{Control, Failure};
 use crate::fiber::Wants;
 use crate::freeze;
 use crate::posix::objects;
+use crate::spin;
 
 /// What a run found, if it ended badly.
 pub fn of_run(control: &Control, end: End, test: &str, run: u64) -> Option<Finding> {
@@ -192,15 +193,39 @@ fn asleep_apart(control: &Control, blocked: &[usize]) -> bool {
     queues.any(|queue| Some(queue) != first)
 }
 
+/// Who has the lock that a thread sleeps for, where the lock is made of a futex: the one who made its word something else than zero, if words are taken that way here,
+/// by an exchange that expects zero.
+fn taker(control: &Control, thread: usize) -> Option<usize> {
+    let fiber = &control.fibers[thread];
+    if fiber.wants != Wants::Wake || objects::name(fiber.asleep_on) != Some("futex") {
+        return None;
+    }
+    let word = Access::new(objects::inner(fiber.asleep_on), 4, Kind::Read);
+    let trace = &control.trace;
+    let takes = |at: &usize| {
+        let mut accesses = trace.accesses(*at).iter();
+        accesses.any(|access| access.object == word.object && access.changed && !access.is_read() && access.old == 0)
+    };
+    let expects_zero = |at: usize| {
+        let mut accesses = trace.accesses(at).iter();
+        accesses.any(|access| access.object == word.object && access.condition == Condition::Equals(0))
+    };
+    let last = (0..trace.len()).rev().find(takes)?;
+    let is_lock = spin::value_at(&word) != 0 && (0..=last).filter(takes).any(expects_zero);
+    is_lock.then(|| trace.step(last).thread.index())
+}
+
 /// Whether some threads wait for one another in a circle, or for a lock whose owner has ended.
 fn has_cycle(control: &Control, blocked: &[usize]) -> bool {
     blocked.iter().any(|&start| {
         let mut at = start;
         for _ in 0..=blocked.len() {
-            match holder(control, control.fibers[at].wants).map(usize::from) {
+            let owner = holder(control, control.fibers[at].wants).map(usize::from);
+            match owner.or_else(|| taker(control, at)) {
                 None => return false,
                 Some(next) if next == start => return true,
-                Some(next) if control.fibers[next].ended => return true,
+                // Who took a futex and is gone may have meant something else by it.
+                Some(next) if control.fibers[next].ended => return owner.is_some(),
                 Some(next) => at = next,
             }
         }

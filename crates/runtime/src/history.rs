@@ -34,9 +34,17 @@ pub struct Histories {
 
 impl Histories {
     /// A new run.
+    #[inline(always)]
     pub fn reset(&mut self) {
-        self.operations.clear();
+        if !self.operations.is_empty() {
+            self.forget_operations();
+        }
         self.returned.clear();
+    }
+
+    #[inline(never)]
+    fn forget_operations(&mut self) {
+        self.operations.clear();
     }
 
     /// A new search.

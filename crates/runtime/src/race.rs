@@ -190,10 +190,15 @@ impl Races {
     }
 
     /// A thread was created.
+    #[inline(always)]
     pub fn created(&mut self, creator: usize, thread: usize) {
-        if !self.on {
-            return;
+        if self.on {
+            self.knows_of(creator, thread);
         }
+    }
+
+    #[inline(never)]
+    fn knows_of(&mut self, creator: usize, thread: usize) {
         let known = self.threads;
         self.threads = known.max(thread + 1);
         self.lanes = self.threads.div_ceil(LANE);
@@ -215,10 +220,16 @@ impl Races {
     }
 
     /// A thread knows everything that another did.
+    #[inline(always)]
     pub fn joined(&mut self, thread: usize, ended: usize) {
-        if self.on
-            && let Ok([clock, other]) = self.clocks.all.get_disjoint_mut([thread, ended])
-        {
+        if self.on {
+            self.learns(thread, ended);
+        }
+    }
+
+    #[inline(never)]
+    fn learns(&mut self, thread: usize, other: usize) {
+        if let Ok([clock, other]) = self.clocks.all.get_disjoint_mut([thread, other]) {
             join(clock, other, self.lanes);
         }
     }
@@ -403,6 +414,7 @@ impl Races {
     }
 
     /// A block was allocated by a thread: what was there before is another object.
+    #[inline(never)]
     pub fn forget(&mut self, thread: usize, address: u64, size: u64) {
         let thread = thread % THREADS;
         self.shadow.forget(address, size, thread, self.clocks.all[thread][thread]);

@@ -9,6 +9,7 @@ use selvedge_explore::{
     Bounded, Classes, Coverage, Dfs, Dpor, End, Fairness, Pct, Random, Replay, Run, Stop, Strategy, Trace,
 };
 
+use crate::abi::left_over;
 use crate::control::{self, Body, Control, Left, with};
 use crate::fiber::{self, Fiber};
 use crate::freeze::Frozen;
@@ -303,6 +304,7 @@ pub fn prepare(settings: &Settings) -> Result<(), String> {
         return Ok(());
     }
     switch::probe();
+    left_over::prepare();
     buffer_streams();
     if !arena::map() {
         return Err("the addresses of the controlled heap are taken".into());
@@ -503,7 +505,22 @@ pub fn search(
     allowed: &Allowed,
     report: &mut TestReport,
 ) -> Option<Coverage> {
-    let mut classes = repeats_classes(settings).then(|| Classes::new(with(|control| control.strategy.follows())));
+    let mut classes = repeats_classes(settings).then(Classes::new);
+    with(|control| control.trace.sign(classes.is_some().then(|| control.strategy.follows())));
+    let coverage = search_classes(test, settings, globals, allowed, report, &mut classes);
+    with(|control| control.trace.sign(None));
+    coverage
+}
+
+/// The same, where data races are looked for in one run of each class, or in every run.
+fn search_classes(
+    test: &Test,
+    settings: &Settings,
+    globals: &Snapshot,
+    allowed: &Allowed,
+    report: &mut TestReport,
+    classes: &mut Option<Classes>,
+) -> Option<Coverage> {
     loop {
         if let ControlFlow::Break(coverage) = with(|control| control.strategy.start()) {
             return Some(coverage);
@@ -511,7 +528,7 @@ pub fn search(
         if report.runs >= allowed.runs_max || report.runs.is_multiple_of(UNWATCHED) && allowed.is_over(report.runs) {
             return None;
         }
-        let mut end = match &mut classes {
+        let mut end = match classes {
             Some(classes) => run_of_class(test, globals, classes, &mut report.spared),
             None => run_and_look(test, globals),
         };

@@ -79,6 +79,17 @@ pub fn registers() -> (u64, [u64; 6]) {
     unsafe { (site.add(1).read(), site.add(2).cast::<[u64; 6]>().read()) }
 }
 
+/// Notes what a call would, for code that stopped without one.
+pub fn note(pc: u64, sp: u64, registers: [u64; 6]) {
+    let site = noted().cast_mut();
+    // SAFETY: the words lie there, and are this thread's own.
+    unsafe {
+        site.write(pc);
+        site.add(1).write(sp);
+        site.add(2).cast::<[u64; 6]>().write(registers);
+    }
+}
+
 /// The frame pointer of the last call.
 #[inline(always)]
 pub fn frame() -> u64 {

@@ -9,7 +9,7 @@
 
 use selvedge_explore::{Access, Kind};
 
-use crate::abi::wide;
+use crate::abi::{sized, wide};
 use crate::posix::objects;
 use crate::site;
 
@@ -228,7 +228,7 @@ impl Spin {
         self.awaited
             .iter()
             .filter(|access| !objects::is_abstract(access.object))
-            .any(|access| value_at(access).is_none_or(|value| value != access.old))
+            .any(|access| value_at(access) != access.old)
     }
 
     /// The thread made a step that changed nothing.
@@ -258,19 +258,19 @@ impl Spin {
     }
 }
 
-/// The value that an access touches; `None` when it is too large.
-pub fn value_at(access: &Access) -> Option<u64> {
+/// The value that an access touches.
+pub fn value_at(access: &Access) -> u64 {
     let at = access.object as usize;
     // SAFETY: the thread reads these bytes, or read them a moment ago.
     unsafe {
-        Some(match access.size {
+        match access.size {
             1 => u64::from(*(at as *const u8)),
             2 => u64::from((at as *const u16).read_unaligned()),
             4 => u64::from((at as *const u32).read_unaligned()),
             8 => (at as *const u64).read_unaligned(),
             16 => wide::word((at as *const u128).read_unaligned()),
-            _ => return None,
-        })
+            size => sized::word(std::slice::from_raw_parts(at as *const u8, size as usize)),
+        }
     }
 }
 

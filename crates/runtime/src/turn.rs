@@ -25,18 +25,32 @@ impl Control {
     /// Who goes next, where little has to be looked at: nobody gave way, and nobody waits for more than the end of a thread.
     #[inline(always)]
     pub fn decide_quickly(&mut self) -> Next {
-        let ready = self.alive & !self.waiting;
-        let calm = self.is_calm() && ready != 0 && !self.retries.is_watching();
-        if !calm || self.trace.len() as u64 >= self.settings.steps_max {
+        if self.alive & !self.waiting == 0 || self.retries.is_watching() {
             return self.decide();
+        }
+        let current = self.current;
+        match self.choose_quickly() {
+            Some(thread) if thread == current => Next::Stay,
+            Some(thread) => Next::Switch(thread),
+            None => self.decide(),
+        }
+    }
+
+    /// The same where somebody can go, and loops that try again are not looked at; `None` where more has to be looked at.
+    #[inline(always)]
+    pub fn choose_quickly(&mut self) -> Option<usize> {
+        let ready = self.alive & !self.waiting;
+        if !self.is_calm() || self.trace.len() as u64 >= self.settings.steps_max {
+            return None;
         }
         if ready != self.ready {
             self.show(ready, 0);
         }
-        match self.strategy.choose_among(ready, self.last) {
-            Some(thread) => self.run(thread.index()),
-            None => self.decide(),
-        }
+        let thread = self.strategy.choose_among(ready, self.last)?.index();
+        control::count_step();
+        self.under_way = true;
+        self.current = thread;
+        Some(thread)
     }
 
     /// Whether nobody has to be held back, and nobody waits for more than the end of a thread.

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use addr2line::{Loader, demangle_auto};
-use selvedge_driver::{Finding, Line, Lines, Place};
+use selvedge_driver::{Finding, Line, Lines, Place, is_mangled};
 
 use super::text::clean;
 
@@ -196,7 +196,8 @@ impl Names {
             return None;
         }
         let symbol = symbols.find_symbol_info(offset)?;
-        let name = demangle_auto(symbol.name().into(), None);
+        let name = symbol.name();
+        let name = if is_mangled(name) { demangle_auto(name.into(), None) } else { name.into() };
         // Without the hash that tells versions of a crate apart.
         let name = clean(match name.rsplit_once("::h") {
             Some((short, hash)) if is_hash(hash) => short,

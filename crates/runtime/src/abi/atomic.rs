@@ -10,12 +10,12 @@
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::SeqCst;
 
-use selvedge_explore::{Access, Condition, Kind};
+use selvedge_explore::{Access, Condition, Kind, Thread};
 
 use crate::abi::outside;
 use crate::abi::plain::race;
 use crate::control::{Control, Detail, active, state, with};
-use crate::fiber::{Wants, follow};
+use crate::fiber::{Wants, follow, hand_over};
 use crate::memory::arena;
 use crate::race::{Conflict, Touch};
 use crate::retry::{self, Failure};
@@ -34,6 +34,8 @@ pub enum Told {
     Answer,
     /// An exchange that stores what it found.
     Stored,
+    /// The same, of a size that nothing else is known of.
+    Apart,
 }
 
 impl Told {
@@ -46,16 +48,18 @@ impl Told {
     /// On what the outcome of an access of that size depends.
     #[inline(always)]
     fn condition(self, size: u32, expected: u64) -> Condition {
-        match self {
-            Told::Never | Told::Load => Condition::Always,
-            Told::Answer | Told::Stored if size > 8 => Condition::Unknown,
-            Told::Answer | Told::Stored => Condition::Equals(expected),
+        if !self.compares() {
+            Condition::Always
+        } else if size > 8 {
+            Condition::Unknown
+        } else {
+            Condition::Equals(expected)
         }
     }
 
     fn failure(self, place: u64) -> Option<Failure> {
         match self {
-            Told::Never => None,
+            Told::Never | Told::Apart => None,
             Told::Load => Some(Failure::Load),
             Told::Answer => Some(Failure::Answer),
             Told::Stored => Some(Failure::Stored(place)),
@@ -209,12 +213,16 @@ pub unsafe fn publish(cell: *mut u8, value: u8) {
 
 /// The value of a cell of that size.
 #[inline(always)]
-unsafe fn read(cell: u64, size: u32) -> u64 {
+pub unsafe fn read(cell: u64, size: u32) -> u64 {
+    // SAFETY: as the caller promises.
+    unsafe { if size == 8 { *(cell as *const u64) } else { read_less(cell, size) } }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn read_less(cell: u64, size: u32) -> u64 {
     // SAFETY: as the caller promises.
     unsafe {
-        if size == 8 {
-            return *(cell as *const u64);
-        }
         match size {
             4 => u64::from(*(cell as *const u32)),
             2 => u64::from(*(cell as *const u16)),
@@ -225,13 +233,16 @@ unsafe fn read(cell: u64, size: u32) -> u64 {
 
 /// Writes a cell of that size.
 #[inline(always)]
-unsafe fn write(cell: u64, size: u32, value: u64) {
+pub unsafe fn write(cell: u64, size: u32, value: u64) {
+    // SAFETY: as the caller promises.
+    unsafe { if size == 8 { *(cell as *mut u64) = value } else { write_less(cell, size, value) } }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn write_less(cell: u64, size: u32, value: u64) {
     // SAFETY: as the caller promises.
     unsafe {
-        if size == 8 {
-            *(cell as *mut u64) = value;
-            return;
-        }
         match size {
             4 => *(cell as *mut u32) = value as u32,
             2 => *(cell as *mut u16) = value as u16,
@@ -247,7 +258,6 @@ pub fn arrive(object: u64, size: u32, kind: Kind, told: Told, expected: u64, pla
     let call = site::call();
     // SAFETY: code under control calls; the borrow ends before the thread arrives.
     let control = unsafe { state() };
-    let access = || Access::new(object, size, kind).if_found(told.condition(size, expected));
     let mut waited = false;
     if control.is_free(call.stack) {
         let from = control.current;
@@ -255,38 +265,63 @@ pub fn arrive(object: u64, size: u32, kind: Kind, told: Told, expected: u64, pla
         (fiber.pc, fiber.frame, fiber.wants) = (call.pc, call.frame, Wants::Nothing);
         control.waiting &= !(1 << (from % 64));
         if control.looks_ahead {
-            control.foresee(access());
+            foresee(object, size, kind, told, expected);
         }
-        let next = control.decide_quickly();
-        follow(from, next);
+        match control.choose_quickly() {
+            Some(to) if to == from => {}
+            Some(to) => hand_over(from, to),
+            None => decide_and_follow(from),
+        }
     } else {
-        waited = arrive_rarely(access(), told.failure(place), call.pc, call.stack);
+        waited = arrive_rarely(object, size, kind, told, expected, place);
     }
     if !arena::in_use(object as usize, size as usize) {
-        let write = kind != Kind::Read && told == Told::Never;
-        outside_of_blocks(access(), write, call.pc);
+        outside_of_blocks(object, size, kind, told, expected);
     }
     waited
+}
+
+/// Whose turn it is, where more has to be looked at.
+#[cold]
+#[inline(never)]
+fn decide_and_follow(from: usize) {
+    let next = with(Control::decide);
+    follow(from, next);
 }
 
 /// The thread may touch memory that is not in use: the run ends if it does.
 #[cold]
 #[inline(never)]
-fn outside_of_blocks(access: Access, write: bool, pc: u64) {
-    with(|control| control.foresee(access));
-    arena::check(access.object as usize, access.size as usize, write, pc);
+fn outside_of_blocks(object: u64, size: u32, kind: Kind, told: Told, expected: u64) {
+    foresee(object, size, kind, told, expected);
+    let write = kind != Kind::Read && told == Told::Never;
+    arena::check(object as usize, size as usize, write, with(|control| control.fiber().pc));
+}
+
+/// The access that the thread is at.
+#[inline(always)]
+fn access(object: u64, size: u32, kind: Kind, told: Told, expected: u64) -> Access {
+    Access::new(object, size, kind).if_found(told.condition(size, expected))
+}
+
+/// Says what the thread would do next.
+#[inline(never)]
+fn foresee(object: u64, size: u32, kind: Kind, told: Told, expected: u64) {
+    with(|control| control.foresee(access(object, size, kind, told, expected)));
 }
 
 /// The same for a thread that may wait for a change, and where loops that try again are looked at.
 #[inline(never)]
-fn arrive_rarely(mut access: Access, failure: Option<Failure>, pc: u64, here: u64) -> bool {
+fn arrive_rarely(object: u64, size: u32, kind: Kind, told: Told, expected: u64, place: u64) -> bool {
+    let site::Call { pc, stack, .. } = site::call();
+    let mut access = access(object, size, kind, told, expected);
     let waited = with(|control| {
         let spins = control.settings.spins;
         let fiber = control.fiber();
         let top = fiber.top;
         spins && fiber.spin.arrives(pc, top)
     });
-    let wants = match failure {
+    let wants = match told.failure(place) {
         _ if waited => {
             access.waits = true;
             with(Control::expect_change);
@@ -297,7 +332,7 @@ fn arrive_rarely(mut access: Access, failure: Option<Failure>, pc: u64, here: u6
         }
         _ => Wants::Nothing,
     };
-    point::arrive_here(access, wants, pc, here);
+    point::arrive_here(access, wants, pc, stack);
     waited
 }
 
@@ -322,34 +357,43 @@ pub fn record(object: u64, size: u32, told: Told, expected: u64, outcome: Outcom
     // The thread has made no other call since it arrived.
     // SAFETY: nothing below switches or borrows the state again before the last use.
     let control = unsafe { state() };
-    let pc = control.fiber().pc;
     let changed = kind != Kind::Read && old != new;
     if !control.trace.is_known() {
         let condition = told.condition(size, expected);
-        control.trace.access(Access { object, size, kind, waits: waited, condition, changed, old });
+        let thread = Thread(control.current as u8);
+        control.trace.access_of(thread, Access { object, size, kind, waits: waited, condition, changed, old });
     }
     if waited || control.retries.attached != 0 {
         leave_rarely(control, waited);
     }
-    control.step_done(None, false, Detail { pc, new: Some(new) });
+    let mut of_loops = control.spinning != 0;
     let fiber = control.fiber();
-    if !changed {
-        fiber.spin.reads();
-        if fiber.spin.is_tidy() || control.retries.on {
-            read_rarely(control, told, pc);
-        }
-    } else {
+    fiber.made += 1;
+    let pc = fiber.pc;
+    if changed {
         fiber.effect();
-        if control.spinning != 0 {
-            control.tell_loops(&Access::new(object, size, kind));
-        }
+    } else {
+        fiber.spin.reads();
+        of_loops = fiber.spin.is_tidy() || control.retries.on;
     }
-    if !control.races.on {
-        return;
+    control.step_counted(None, false, Detail { pc, new: Some(new) });
+    if of_loops {
+        if changed { control.tell_loops(&Access::new(object, size, kind)) } else { read_rarely(control, told, pc) }
     }
-    control.reaches(object);
-    let (thread, what) = (control.current, Packed::new(pc, kind != Kind::Read, true));
-    if let Some(other) = control.races.atomic(thread, object, u64::from(size), what, kind, order) {
+    if control.races.on {
+        look_for_races(object, size, kind, order, pc);
+    }
+}
+
+/// What the access publishes and learns, and whether it races.
+#[inline(never)]
+fn look_for_races(object: u64, size: u32, kind: Kind, order: c_int, pc: u64) {
+    let (what, other) = with(|control| {
+        control.reaches(object);
+        let (thread, what) = (control.current, Packed::new(pc, kind != Kind::Read, true));
+        (what, control.races.atomic(thread, object, u64::from(size), what, kind, order))
+    });
+    if let Some(other) = other {
         race(Touch { address: object, size: u64::from(size), what }, Conflict::with(other));
     }
 }

@@ -2,6 +2,9 @@
 
 pub mod annotate;
 pub mod atomic;
+pub mod left_over;
 pub mod outside;
 pub mod plain;
+pub mod sized;
+pub mod strings;
 pub mod wide;

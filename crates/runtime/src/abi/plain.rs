@@ -15,10 +15,21 @@ use crate::race::{Conflict, Quickly, Touch};
 use crate::shadow::{Cell, Packed};
 use crate::{point, site, spin};
 
-/// What an access of the code under test begins with: as [`plain`], for an address that is not in the stack of the thread that runs.
+/// Looks at an access of the code under test, to an address that is not in the stack of the thread that runs. Most are to a few bytes of memory that is in
+/// use, by a thread that does not go round a loop, in a run that is not looked at for data races: for these it saves no register.
+#[inline(never)]
 unsafe extern "C" fn look_at(address: usize, size: usize, write: bool, pc: u64) {
-    if active() {
-        look(address, size, write, pc);
+    if !active() {
+        return;
+    }
+    // SAFETY: code under control calls, and nothing here switches.
+    let control = unsafe { state() };
+    let below = arena::inside(address) || (address as u64) < STACKS;
+    let easy = below && arena::in_use(address, size) && !control.fiber().notes(write);
+    if !easy {
+        look_closely(address, size, write, pc)
+    } else if control.races.on {
+        look_for_races(address, size, write, pc)
     }
 }
 
@@ -26,25 +37,25 @@ unsafe extern "C" fn look_at(address: usize, size: usize, write: bool, pc: u64) 
 #[inline(always)]
 fn plain(address: *mut c_void, size: usize, write: bool) {
     if active() && !private(address as u64) {
-        look(address as usize, size, write, site::pc());
+        // SAFETY: code under control calls.
+        unsafe { look_at(address as usize, size, write, site::pc()) };
     }
 }
 
-/// Most accesses are to a few bytes of memory that is in use, by a thread that does not go round a loop.
+/// The same for what a function of libc does for the code under test.
+pub fn announce(address: *const c_void, size: usize, write: bool) {
+    if size > 0 {
+        plain(address.cast_mut(), size, write);
+    }
+}
+
+/// The rest of a look where there is nothing else to do.
 #[inline(never)]
-fn look(address: usize, size: usize, write: bool, pc: u64) {
+extern "C" fn look_for_races(address: usize, size: usize, write: bool, pc: u64) {
     // SAFETY: code under control calls, and nothing here switches.
     let control = unsafe { state() };
-    let (races, thread) = (control.races.on, control.current);
-    let easy = (address as u64) < STACKS && arena::in_use(address, size) && !control.fiber().notes(write);
-    if !easy {
-        return look_closely(address, size, write, pc);
-    }
-    if !races {
-        return;
-    }
     let touch = Touch::new(address as u64, size as u64, write, false, pc);
-    match control.races.touch_quickly(thread, touch) {
+    match control.races.touch_quickly(control.current, touch) {
         Quickly::Done => {}
         Quickly::Compare(cell, access) => compare(cell, access, address, size),
         Quickly::Far => look_closely(address, size, write, pc),
@@ -65,7 +76,7 @@ fn compare(cell: *mut Cell, access: Packed, address: usize, size: usize) {
 /// A thread's accesses to its own stack are looked at from the moment on at which another thread is seen on it: before that
 /// they cannot race. The run in which that happens first is repeated ([`crate::session`]), so none is missed.
 #[inline(never)]
-fn look_closely(address: usize, size: usize, write: bool, pc: u64) {
+extern "C" fn look_closely(address: usize, size: usize, write: bool, pc: u64) {
     arena::check(address, size, write, pc);
     let touch = Touch::new(address as u64, size as u64, write, false, pc);
     let other = with(|control| {
@@ -138,7 +149,7 @@ fn volatile(address: *mut c_void, size: usize, write: bool) {
 fn volatile_read(access: Access, pc: u64) {
     let attempt = attempt::arrive(access, pc);
     arena::check(access.object as usize, access.size as usize, false, pc);
-    let value = spin::value_at(&access).unwrap_or(0);
+    let value = spin::value_at(&access);
     with(|control| attempt.fails(control, value, false));
 }
 
@@ -244,11 +255,14 @@ unsafe extern "C" fn write_range(address: *mut c_void, size: usize) {
 unsafe extern "C" fn copy(to: *mut c_void, from: *const c_void, size: usize) -> *mut c_void {
     if size > 0 && active() {
         let pc = site::pc();
-        if !private(from as u64) {
-            look(from as usize, size, false, pc);
-        }
-        if !private(to as u64) {
-            look(to as usize, size, true, pc);
+        // SAFETY: code under control calls.
+        unsafe {
+            if !private(from as u64) {
+                look_at(from as usize, size, false, pc);
+            }
+            if !private(to as u64) {
+                look_at(to as usize, size, true, pc);
+            }
         }
     }
     // SAFETY: the caller's request; `memmove` also serves where `memcpy` was asked for.

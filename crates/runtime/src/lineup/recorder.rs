@@ -44,11 +44,22 @@ pub struct Lineup {
     returned: [u8; COLUMNS],
     /// A result given as text, per column.
     texts: [Option<ResultId>; COLUMNS],
+    /// Whether there was nothing to put back the last time, and nothing was changed since: no object is under test.
+    idle: bool,
 }
 
 impl Lineup {
     /// A new run.
+    #[inline(always)]
     pub fn reset(&mut self) {
+        if !self.idle || self.object.is_some() {
+            self.forget();
+            self.idle = self.object.is_none();
+        }
+    }
+
+    #[inline(never)]
+    fn forget(&mut self) {
         self.instance = 0;
         self.threads.clear();
         self.open = false;
@@ -113,6 +124,7 @@ impl Lineup {
         let Some(column) = self.column(thread) else { return };
         let place = self.columns[column].len().saturating_sub(1);
         let Some(call) = self.call_at(column, place) else { return };
+        self.idle = false;
         self.texts[column] = Some(self.result(call, text));
     }
 

@@ -140,16 +140,13 @@ pub fn map() -> bool {
     arena.mapped
 }
 
-/// The part of the current thread.
+/// The part of that thread.
 #[inline(always)]
-fn part() -> (usize, &'static mut Part) {
-    // SAFETY: code under control calls; the borrow ends at once.
-    let thread = unsafe { state() }.current;
-    let parts = &mut arena().parts;
-    if parts.len() <= thread {
-        add_parts(parts, thread);
+fn part_of(arena: &mut Arena, thread: usize) -> &mut Part {
+    if arena.parts.len() <= thread {
+        add_parts(&mut arena.parts, thread);
     }
-    (BASE + thread * PART, &mut parts[thread])
+    &mut arena.parts[thread]
 }
 
 #[cold]
@@ -264,21 +261,24 @@ fn check_inside(address: usize, size: usize, write: bool, pc: u64) {
 
 /// A freed block of that many units, as the policy has it.
 #[inline(always)]
-fn reuse(units: usize, pc: u64) -> Option<usize> {
+fn reuse(thread: usize, units: usize, pc: u64) -> Option<usize> {
     // SAFETY: code under control calls; the borrow ends at once.
     let reuse = unsafe { state() }.settings.reuse;
     if units > CLASSES || reuse == Reuse::Quarantine {
         return None;
     }
-    let shared = arena().shared.has(units);
+    let arena = arena();
+    let shared = arena.shared.has(units);
+    let any = shared || part_of(arena, thread).free.has(units);
     note_reuse(units, shared);
-    if lists(shared).has(units) { reuse_one(reuse, units, shared, pc) } else { None }
+    if any { reuse_one(reuse, units, shared, pc) } else { None }
 }
 
 /// The freed blocks: those that other threads freed, or those of the thread itself.
-#[inline(always)]
 fn lists(shared: bool) -> &'static mut Lists {
-    if shared { &mut arena().shared } else { &mut part().1.free }
+    // SAFETY: code under control calls; the borrow ends at once.
+    let thread = unsafe { state() }.current;
+    if shared { &mut arena().shared } else { &mut part_of(arena(), thread).free }
 }
 
 /// One of some blocks.
@@ -318,8 +318,9 @@ fn note_reuse(units: usize, changed: bool) {
 /// Keeps a freed block for those who may have it.
 fn keep(block: usize, units: usize) {
     let owner = (block - BASE) / PART;
-    if with(|control| control.current) == owner {
-        part().1.free.push(units, block);
+    // SAFETY: code under control calls; the borrow ends at once.
+    if unsafe { state() }.current == owner {
+        part_of(arena(), owner).free.push(units, block);
         return;
     }
     note_reuse(units, true);
@@ -328,15 +329,18 @@ fn keep(block: usize, units: usize) {
 
 fn allocate(size: usize, align: usize) -> *mut c_void {
     let pc = site::pc();
-    let Some(rounded) = size.max(1).checked_next_multiple_of(UNIT).filter(|&rounded| rounded < PART) else {
+    if size >= PART - UNIT {
         return std::ptr::null_mut();
-    };
+    }
+    let rounded = size.max(1).next_multiple_of(UNIT);
     let units = rounded / UNIT;
-    let reused = if align <= UNIT { reuse(units, pc) } else { None };
+    // SAFETY: code under control calls; the borrow ends at once.
+    let thread = unsafe { state() }.current;
+    let reused = if align <= UNIT { reuse(thread, units, pc) } else { None };
     let block = match reused {
         Some(block) => block,
         None => {
-            let (base, part) = part();
+            let (base, part) = (BASE + thread * PART, part_of(arena(), thread));
             // One unit before every block: its size, and a gap that shows accesses past the end of the block before.
             // Alignments are powers of two, which a division would not know.
             let mask = align.max(UNIT) - 1;
@@ -355,47 +359,63 @@ fn allocate(size: usize, align: usize) -> *mut c_void {
         ((block - UNIT) as *mut usize).add(1).write(size);
     }
     mark(block, units, IN_USE);
-    with(|control| {
-        control.fiber().effect();
-        if control.races.on && reused.is_some() {
-            control.races.forget(control.current, block as u64, rounded as u64);
-        }
-    });
+    // SAFETY: code under control calls; the borrow ends with the call.
+    let control = unsafe { state() };
+    control.fiber().effect();
+    if control.races.on && reused.is_some() {
+        control.races.forget(control.current, block as u64, rounded as u64);
+    }
     block as *mut c_void
 }
 
 fn release(block: usize, pc: u64) {
     // SAFETY: shadow of an address inside the arena.
-    let state = unsafe { *shadow(block) };
-    let offset = block - BASE;
-    if state != IN_USE || !block.is_multiple_of(UNIT) {
-        let what = if state == FREED { "memory that is free already" } else { "memory that was not allocated" };
-        fail(FindingKind::DoubleFree, format!("free of {what} (heap+{offset:#x})"), pc);
+    let found = unsafe { *shadow(block) };
+    if found != IN_USE || !block.is_multiple_of(UNIT) {
+        free_of_none(block, found, pc);
     }
     // SAFETY: the unit before a block in use holds its size.
     let units = unsafe { *((block - UNIT) as *const usize) } / UNIT;
     mark(block, units, FREED);
+    // SAFETY: code under control calls; the borrow ends before anything fails.
+    let control = unsafe { state() };
+    control.fiber().effect();
+    // The block's end follows from the thread's last step without a decision in between, and conflicts with every access to it.
+    let end = Access { changed: false, ..Access::new(block as u64, (units * UNIT) as u32, Kind::Write) };
+    control.trace.amend(end);
+    if !control.objects.in_heap.is_empty() {
+        lifetime::freed(control, block, units * UNIT);
+    }
+    if control.races.on {
+        look_for_races(block, pc);
+    }
+    if units <= CLASSES {
+        keep(block, units);
+    }
+}
+
+/// Ends the run: what is freed is no block that is in use.
+#[cold]
+#[inline(never)]
+fn free_of_none(block: usize, found: u8, pc: u64) -> ! {
+    let (offset, what) = (block - BASE, if found == FREED { "is free already" } else { "was not allocated" });
+    fail(FindingKind::DoubleFree, format!("free of memory that {what} (heap+{offset:#x})"), pc);
+}
+
+/// Ends the run if the end of a block races with an access to it.
+#[inline(never)]
+fn look_for_races(block: usize, pc: u64) {
     let touch = Touch::new(block as u64, size_of_block(block).min(TOUCHED_MAX) as u64, true, false, pc);
     let conflict = with(|control| {
-        control.fiber().effect();
-        // The block's end follows from the thread's last step without a decision in between, and conflicts with every access to it.
-        let end = Access { changed: false, ..Access::new(block as u64, (units * UNIT) as u32, Kind::Write) };
-        control.trace.amend(end);
-        if !control.objects.in_heap.is_empty() {
-            lifetime::freed(control, block, units * UNIT);
-        }
         let current = control.current;
-        if control.races.on { control.races.freed(current, touch) } else { None }
+        control.races.freed(current, touch)
     });
     if let Some(Conflict { thread, pc: other, write, .. }) = conflict.map(Conflict::with) {
-        let verb = if write { "write" } else { "read" };
+        let (offset, verb) = (block - BASE, if write { "write" } else { "read" });
         let message = format!(
             "free of memory (heap+{offset:#x}) and a {verb} of it by T{thread} at {other:#x}, and nothing orders them"
         );
         fail(FindingKind::UseAfterFree, message, pc);
-    }
-    if units <= CLASSES {
-        keep(block, units);
     }
 }
 

@@ -76,6 +76,8 @@ pub struct Modules {
     pub data: Vec<(u64, u64)>,
     /// What the linker filled in and nobody can change.
     pub fixed: Vec<(u64, u64)>,
+    /// The tables by which exceptions are caught in the code under test.
+    pub tables: Vec<u64>,
     /// Instructions of the runtime.
     pub own: (u64, u64),
 }
@@ -95,6 +97,9 @@ unsafe extern "C" fn visit_segments(info: *mut libc::dl_phdr_info, _: usize, fou
         let segment = (start, start + header.p_memsz);
         if header.p_type == libc::PT_GNU_RELRO && !kept {
             found.fixed.push(segment);
+        }
+        if header.p_type == libc::PT_GNU_EH_FRAME && !kept {
+            found.tables.push(start);
         }
         if header.p_type != libc::PT_LOAD {
             continue;

@@ -189,12 +189,25 @@ pub struct Objects {
     pub barriers: Table<Barrier>,
     /// The objects in memory that may be freed: where they lie, and what strategies know them by.
     pub in_heap: BTreeSet<(usize, u64)>,
+    /// Whether a thread has let go of an exception that others may have held.
+    pub exceptions_shared: bool,
     keys: Vec<Option<Option<Destructor>>>,
 }
 
 impl Objects {
     /// Forgets everything.
+    #[inline(always)]
     pub fn reset(&mut self) {
+        let locks = self.mutexes.len() | self.rwlocks.len() | self.conditions.len() | self.futexes.len();
+        if locks | self.onces.len() | self.barriers.len() | self.in_heap.len() != 0 {
+            self.forget();
+        }
+        self.exceptions_shared = false;
+        self.keys.clear();
+    }
+
+    #[inline(never)]
+    fn forget(&mut self) {
         empty(&mut self.mutexes);
         empty(&mut self.rwlocks);
         empty(&mut self.conditions);
@@ -202,7 +215,6 @@ impl Objects {
         empty(&mut self.onces);
         empty(&mut self.barriers);
         self.in_heap.clear();
-        self.keys.clear();
     }
 
     /// Forgets what is at this address; what a lock was.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use selvedge_driver::FindingKind;
 
+use crate::abi::left_over;
 use crate::control::{active, set_active, with};
 use crate::fiber::fail;
 use crate::posix::real;
@@ -145,7 +146,9 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, state:
         }
         return;
     }
-    if step::fault(state) {
+    // SAFETY: the kernel passes the interrupted context.
+    let registers = unsafe { &mut (*state.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    if step::fault(state) || signal == libc::SIGILL && left_over::stopped(registers) {
         return;
     }
     if !active() {

@@ -80,6 +80,8 @@ real! { "C"
     __cxa_guard_acquire: fn(P) -> c_int;
     __cxa_guard_release: fn(P);
     __cxa_guard_abort: fn(P);
+    __cxa_get_globals: fn() -> P;
+    _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv: fn(P);
     pthread_spin_init: fn(P, c_int) -> c_int;
     pthread_spin_destroy: fn(P) -> c_int;
     pthread_spin_lock: fn(P) -> c_int;
@@ -143,4 +145,5 @@ type Body = unsafe extern "C-unwind" fn();
 real! { "C-unwind"
     pthread_once: fn(P, Body) -> c_int;
     call_once: fn(P, Body);
+    __cxa_end_catch: fn();
 }

@@ -131,7 +131,7 @@ pub fn prepare() -> bool {
     if let Some(stepper) = stepper() {
         return stepper.works;
     }
-    let Modules { code, all, data, fixed, own } = reset::modules();
+    let Modules { code, all, data, fixed, own, .. } = reset::modules();
     let stepper_new = Stepper {
         phase: Phase::Idle,
         lane: Lane { bottom: 0, top: 0, low: 0, fs: 0 },

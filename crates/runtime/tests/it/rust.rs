@@ -22,7 +22,7 @@ pub const VERDICTS: [&str; 9] =
 pub const RUNS_MAX: u64 = 5_000;
 
 /// The name and the line of every test of the file that calls this.
-fn tests(path: &Path, calls: &str) -> Vec<(String, usize)> {
+pub fn tests(path: &Path, calls: &str) -> Vec<(String, usize)> {
     let text = std::fs::read_to_string(path).expect("the tests");
     let mut name = String::new();
     let mut tests = Vec::new();
@@ -37,6 +37,41 @@ fn tests(path: &Path, calls: &str) -> Vec<(String, usize)> {
         }
     }
     tests
+}
+
+/// Runs the tests of a file of a project; where the reports are, and what was printed.
+pub fn cargo_test(
+    project: &Path,
+    name: &str,
+    directory: &Path,
+    settings: &Settings,
+    cargo: &[&str],
+    filters: &[&str],
+) -> (PathBuf, String) {
+    // Tests that run side by side ask for the same file.
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    let reports = directory.join(format!("reports-{name}-{}", ASKED.fetch_add(1, Ordering::Relaxed)));
+    let _ = std::fs::remove_dir_all(&reports);
+    std::fs::create_dir_all(&reports).expect("a directory for reports");
+    // The tests of this file run side by side.
+    static SYSROOT: OnceLock<PathBuf> = OnceLock::new();
+    let prepare = || prepare_sysroot(&scratch("sysroot")).unwrap_or_else(|error| panic!("{error}"));
+    let sysroot = SYSROOT.get_or_init(prepare);
+    let output = Command::new(env!("CARGO"))
+        .args(["test", "--no-fail-fast", "--locked", "--target", TARGET, "--test", name, "--manifest-path"])
+        .arg(project.join("Cargo.toml"))
+        .arg("--target-dir")
+        .arg(directory.join("target"))
+        .args(cargo)
+        .arg("--")
+        .args(filters)
+        .envs(cargo_environment(&runtime(), Some(sysroot), &reports))
+        .env("RUST_BACKTRACE", "0")
+        .env(SETTINGS_VARIABLE, serde_json::to_string(settings).expect("settings"))
+        .output()
+        .expect("cargo runs");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (reports, printed)
 }
 
 /// A file of tests of a project in the corpus.
@@ -64,29 +99,8 @@ impl File {
     /// The same for tests that make this call.
     pub fn reports(&self, settings: &Settings, filters: &[&str], calls: &str) -> Vec<(String, Report)> {
         let directory = scratch(&format!("rust-{}", self.project));
-        // Tests that run side by side ask for the same file.
-        static ASKED: AtomicUsize = AtomicUsize::new(0);
-        let reports = directory.join(format!("reports-{}-{}", self.name, ASKED.fetch_add(1, Ordering::Relaxed)));
-        let _ = std::fs::remove_dir_all(&reports);
-        std::fs::create_dir_all(&reports).expect("a directory for reports");
-        // The tests of this file run side by side.
-        static SYSROOT: OnceLock<PathBuf> = OnceLock::new();
-        let prepare = || prepare_sysroot(&scratch("sysroot")).unwrap_or_else(|error| panic!("{error}"));
-        let sysroot = SYSROOT.get_or_init(prepare);
-        let project = root().join("corpus").join(self.project).join("Cargo.toml");
-        let output = Command::new(env!("CARGO"))
-            .args(["test", "--no-fail-fast", "--locked", "--target", TARGET, "--test", self.name, "--manifest-path"])
-            .arg(project)
-            .arg("--target-dir")
-            .arg(directory.join("target"))
-            .arg("--")
-            .args(filters)
-            .envs(cargo_environment(&runtime(), Some(sysroot), &reports))
-            .env("RUST_BACKTRACE", "0")
-            .env(SETTINGS_VARIABLE, serde_json::to_string(settings).expect("settings"))
-            .output()
-            .expect("cargo runs");
-        let printed = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        let project = root().join("corpus").join(self.project);
+        let (reports, printed) = cargo_test(&project, self.name, &directory, settings, &[], filters);
         let wanted = |name: &str| filters.is_empty() || filters.iter().any(|filter| name.contains(filter));
         let read = |(name, line): (String, usize)| {
             let path = reports.join(format!("tests-{}-rs-{line}.json", self.name.replace('_', "-")));

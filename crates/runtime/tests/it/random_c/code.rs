@@ -1,6 +1,6 @@
 //! Random programs as the twin runs them: one instruction a step.
 
-use super::program::{Form, Mode, Order, Program, Statement, Update, VARIABLES};
+use super::program::{Form, Library, Mode, Order, Program, Statement, Update, VARIABLES};
 
 /// What a thread does at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub enum Instruction {
     Goto(usize),
     /// Waits for a signal, and says nothing of it.
     Wait(usize, usize),
+    /// In Rust, the first half of a signal: those who have given up their mutex and do not sleep yet will not.
+    Announce(usize),
     /// Begins an initialisation, or goes to the place when it is done.
     Begin(usize, usize),
     End(usize),
@@ -54,7 +56,13 @@ pub enum Instruction {
 /// What each thread runs.
 pub fn compile(program: &Program) -> Vec<Vec<Instruction>> {
     let compile = |(thread, statements): (usize, &Vec<Statement>)| {
-        let mut compiler = Compiler { c11: program.c11, widths: program.widths, code: Vec::new(), exits: Vec::new() };
+        let mut compiler = Compiler {
+            rust: program.library == Library::Rust,
+            c11: program.c11,
+            widths: program.widths,
+            code: Vec::new(),
+            exits: Vec::new(),
+        };
         compiler.all(statements);
         let end = compiler.code.len();
         for exit in std::mem::take(&mut compiler.exits) {
@@ -72,6 +80,7 @@ pub fn compile(program: &Program) -> Vec<Vec<Instruction>> {
 }
 
 struct Compiler {
+    rust: bool,
     c11: bool,
     widths: [u32; VARIABLES],
     code: Vec<Instruction>,
@@ -125,6 +134,9 @@ impl Compiler {
             Statement::Exit => {
                 self.exits.push(here);
                 self.code.push(Instruction::Goto(0));
+            }
+            Statement::Signal(condition) | Statement::Broadcast(condition) if self.rust => {
+                self.code.extend([Instruction::Announce(*condition), Instruction::Do(statement.clone())]);
             }
             Statement::Detach(_) | Statement::Yield | Statement::Nap => {}
             other => self.code.push(Instruction::Do(other.clone())),

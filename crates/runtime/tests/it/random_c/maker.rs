@@ -4,7 +4,7 @@
 
 use selvedge_explore::Rng;
 
-use super::program::{ALL, Form, Mode, OBJECTS, Order, Program, Statement, Update, VARIABLES};
+use super::program::{ALL, Form, Library, Mode, OBJECTS, Order, Program, Statement, Update, VARIABLES};
 
 /// What a program is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -139,7 +139,7 @@ impl Maker {
         let widths = std::array::from_fn(|_| if futexes { 32 } else { self.of(&[8, 16, 32, 64, 64, 128]) });
         let barriers = std::array::from_fn(|_| 2 + u8::from(self.chance(4)));
         let units = std::array::from_fn(|_| self.below(3) as u8);
-        Program { threads, widths, c11: self.c11, barriers, units }
+        Program { library: Library::C, threads, widths, c11: self.c11, barriers, units }
     }
 
     /// One thing that a thread does.

@@ -4,12 +4,12 @@
 //! Even files have short programs, which plain search exhausts; odd ones longer ones, for the reduction alone. `SELVEDGE_CAMPAIGN=N` compares N files
 //! instead of two, half of them with clang if there is one; `SELVEDGE_FIRST` says which is the first.
 
-mod code;
-mod maker;
-mod program;
-mod state;
-mod text;
-mod twin;
+pub mod code;
+pub mod maker;
+pub mod program;
+pub mod state;
+pub mod text;
+pub mod twin;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use selvedge_driver::{CoverageRecord, Reuse, Search, Settings, TestReport};
 
 use crate::build::{build_with, compilers, scratch, session};
-use program::{Mode, Order, Program, Statement};
+use program::{Library, Mode, Order, Program, Statement};
 use twin::Possible;
 
 /// So many programs are compiled at once.
@@ -30,15 +30,16 @@ const SEED: u64 = 23;
 
 /// What is asked of the runtime.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
-    search: Search,
-    retries: bool,
-    jobs: u32,
-    reuse: Reuse,
-    keep_going: bool,
+pub struct Asked {
+    pub search: Search,
+    pub retries: bool,
+    pub jobs: u32,
+    pub reuse: Reuse,
+    pub keep_going: bool,
 }
 
-const PLAIN: Asked = Asked { search: Search::Dfs, retries: true, jobs: 1, reuse: Reuse::Quarantine, keep_going: true };
+pub const PLAIN: Asked =
+    Asked { search: Search::Dfs, retries: true, jobs: 1, reuse: Reuse::Quarantine, keep_going: true };
 
 const ASKED: [Asked; 6] = [
     Asked { search: Search::Dpor, ..PLAIN },
@@ -50,7 +51,7 @@ const ASKED: [Asked; 6] = [
 ];
 
 impl Asked {
-    fn settings(self) -> Settings {
+    pub fn settings(self) -> Settings {
         let Asked { search, retries, jobs, reuse, keep_going } = self;
         // A bound that no schedule of these programs reaches.
         let preemptions = if search == Search::Bounded { 20 } else { Settings::default().preemptions };
@@ -90,23 +91,23 @@ impl Saw {
 
 /// What was compared, and what did not agree.
 #[derive(Default, Debug)]
-struct Tally {
-    programs: u64,
-    compared: BTreeMap<String, u64>,
-    kinds: BTreeMap<&'static str, u64>,
-    themes: BTreeMap<maker::Theme, u64>,
-    redundant: u64,
-    wrong: Vec<String>,
+pub struct Tally {
+    pub programs: u64,
+    pub compared: BTreeMap<String, u64>,
+    pub kinds: BTreeMap<&'static str, u64>,
+    pub themes: BTreeMap<maker::Theme, u64>,
+    pub redundant: u64,
+    pub wrong: Vec<String>,
 }
 
 impl Tally {
-    fn disagree(&mut self, number: u64, program: &Program, asked: Asked, why: &str) {
-        self.wrong.push(format!("random_{number}: {why}\n  {asked:?}\n  {program:#?}"));
+    pub fn disagree(&mut self, number: u64, program: &Program, asked: Asked, why: &str) {
+        self.wrong.push(format!("random_{number}: {why}\n  {asked:?}\n  {program:?}"));
     }
 }
 
 /// What is wrong with what a search saw, if something is.
-fn disagreement(asked: Asked, test: &TestReport, possible: &Possible) -> Option<String> {
+pub fn disagreement(asked: Asked, test: &TestReport, possible: &Possible) -> Option<String> {
     let saw = Saw::of(test);
     if let Some(kind) = saw.kinds.difference(&possible.kinds).next() {
         return Some(format!("{kind} cannot be: {}", test.findings[0].message));
@@ -240,7 +241,8 @@ fn check(threads: [Vec<Statement>; 2], outcomes: usize, kinds: &[&str]) {
     let [one, other] = threads;
     let first = vec![Statement::Create(1), Statement::Create(2), Statement::Join(1), Statement::Join(2)];
     let threads = vec![first, one, other];
-    let program = Program { threads, widths: [32; 3], c11: false, barriers: [2; 2], units: [0; 2] };
+    let program =
+        Program { library: Library::C, threads, widths: [32; 3], c11: false, barriers: [2; 2], units: [0; 2] };
     let possible = twin::possible(&program).expect("few states");
     assert_eq!(possible.outcomes.len(), outcomes, "{program:?}");
     assert_eq!(possible.kinds.iter().copied().collect::<Vec<_>>(), kinds, "{program:?}");

@@ -184,9 +184,21 @@ impl Statement {
     }
 }
 
+/// Whose locks and threads a program uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Library {
+    /// Those of POSIX, or of C11.
+    C,
+    /// `std` of C++.
+    Cpp,
+    /// `std` of Rust.
+    Rust,
+}
+
 /// A program: the first thread creates the others and waits for them.
 #[derive(Clone, Debug)]
 pub struct Program {
+    pub library: Library,
     pub threads: Vec<Vec<Statement>>,
     /// How many bits each variable has.
     pub widths: [u32; VARIABLES],

@@ -117,6 +117,8 @@ pub struct State {
     pub mutexes: [Mutex; FLAVOURS.len()],
     pub shared: [Shared; OBJECTS],
     pub conditions: [Vec<u8>; OBJECTS],
+    /// In Rust, who sleeps for certain, one bit each.
+    pub asleep: [u8; OBJECTS],
     pub barriers: [(Vec<u8>, Clock); OBJECTS],
     pub units: [(u8, Clock); OBJECTS],
     /// Not begun, begun, done.
@@ -126,6 +128,12 @@ pub struct State {
     /// Of each thread, in the order of allocation.
     pub blocks: Vec<Vec<Block>>,
     pub places: [(Option<(u8, u8)>, Clock); OBJECTS],
+}
+
+/// Every choice of some of them.
+fn subsets(all: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    (0..1_u32 << all.len())
+        .map(|set| all.iter().enumerate().filter(|(at, _)| set >> at & 1 == 1).map(|(_, one)| *one).collect())
 }
 
 /// How a step ended.
@@ -207,13 +215,48 @@ impl State {
         if waiting.is_empty() {
             return Step::one(self);
         }
-        let chosen = |at: usize| {
-            let mut next = self.clone();
-            let woken = next.conditions[condition].remove(at);
-            next.wake(woken, &clock);
+        Step::To(waiting.into_iter().map(|woken| self.with_woken(condition, &[woken], &clock)).collect())
+    }
+
+    /// In Rust a signal is two steps. At the first, any of those who wait may not sleep yet: they go on, and all others sleep.
+    pub fn announce(mut self, thread: usize, condition: usize) -> Step {
+        let clock = self.publish(thread);
+        let awake = |other: &&u8| self.asleep[condition] >> **other & 1 == 0;
+        let awake: Vec<u8> = self.conditions[condition].iter().filter(awake).copied().collect();
+        let next = |chosen: Vec<u8>| {
+            let mut next = self.with_woken(condition, &chosen, &clock);
+            next.asleep[condition] = next.conditions[condition].iter().fold(0, |set, other| set | 1 << other);
             next
         };
-        Step::To((0..waiting.len()).map(chosen).collect())
+        Step::To(subsets(&awake).map(next).collect())
+    }
+
+    /// At the second, one of those who sleep is woken, or all. Those who came since the first may sleep already, behind the others, or not.
+    pub fn arouse(mut self, thread: usize, condition: usize, all: bool) -> Step {
+        let clock = self.publish(thread);
+        let (old, new): (Vec<u8>, Vec<u8>) =
+            self.conditions[condition].iter().partition(|other| self.asleep[condition] >> **other & 1 == 1);
+        let woken: Vec<Vec<u8>> = match (all, old.is_empty()) {
+            (true, _) => subsets(&new).map(|set| [old.clone(), set].concat()).collect(),
+            (false, false) => old.iter().map(|other| vec![*other]).collect(),
+            (false, true) => subsets(&new).filter(|set| set.len() < 2).collect(),
+        };
+        Step::To(woken.iter().map(|woken| self.with_woken(condition, woken, &clock)).collect())
+    }
+
+    fn with_woken(&self, condition: usize, woken: &[u8], clock: &Clock) -> State {
+        let mut next = self.clone();
+        for other in woken {
+            next.leaves(usize::from(*other), condition);
+            next.wake(*other, clock);
+        }
+        next
+    }
+
+    /// The thread waits no longer.
+    pub fn leaves(&mut self, thread: usize, condition: usize) {
+        self.conditions[condition].retain(|other| usize::from(*other) != thread);
+        self.asleep[condition] &= !(1 << thread);
     }
 
     pub fn load(&mut self, thread: usize, variable: usize, order: Order) -> Result<u128, &'static str> {

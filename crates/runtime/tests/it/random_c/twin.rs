@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::code::{Instruction, TOTAL, compile, digit, failure, updated, wide};
-use super::program::{ALL, FLAVOURS, Flavour, Mode, Order, Program, Statement, Update};
+use super::program::{ALL, FLAVOURS, Flavour, Library, Mode, Order, Program, Statement, Update};
 use super::state::{Phase, Queue, State, Step, Thread, join};
 
 /// More states than this are not looked at.
@@ -175,6 +175,7 @@ impl Twin<'_> {
                 Step::one(next)
             }
             Instruction::Wait(condition, mutex) => self.wait(next, thread, *condition, *mutex),
+            Instruction::Announce(condition) => next.announce(thread, *condition),
             Instruction::Begin(once, to) => match state.onces[*once].0 {
                 0 => {
                     next.onces[*once].0 = 1;
@@ -248,9 +249,8 @@ impl Twin<'_> {
         if !timed {
             return Step::Blocked;
         }
-        let leave = |waiting: &mut Vec<u8>| waiting.retain(|other| usize::from(*other) != thread);
         match queue {
-            Queue::Condition(condition) => leave(&mut next.conditions[condition]),
+            Queue::Condition(condition) => next.leaves(thread, condition),
             Queue::Barrier(_) => unreachable!("no time limit"),
             Queue::Futex(variable) => next.futexes[variable].retain(|(other, _)| usize::from(*other) != thread),
         }
@@ -263,6 +263,10 @@ impl Twin<'_> {
         let failed = failure(Mode::Timed, self.program.c11);
         let (mutex, answer) = match instruction {
             Instruction::Wait(_, mutex) => (Some(*mutex), None),
+            // What C++ answers depends on the clock, and not only on who woke it.
+            Instruction::Do(Statement::Wait { mutex, .. }) if self.program.library == Library::Cpp => {
+                (Some(*mutex), Some(0))
+            }
             Instruction::Do(Statement::Wait { mutex, .. }) => (Some(*mutex), Some(if woken { 0 } else { failed })),
             Instruction::Do(Statement::Sleep { .. }) => {
                 (None, Some(if woken { 0 } else { failure(Mode::Timed, false) }))
@@ -340,6 +344,9 @@ impl Twin<'_> {
                 let units = next.units[*which].0;
                 next.threads[thread].see(units);
             }
+            Statement::Signal(condition) | Statement::Broadcast(condition) if self.program.library == Library::Rust => {
+                return next.arouse(thread, *condition, matches!(statement, Statement::Broadcast(_)));
+            }
             Statement::Signal(condition) => return next.signal(thread, *condition),
             Statement::Broadcast(condition) => {
                 let clock = next.publish(thread);
@@ -358,7 +365,8 @@ impl Twin<'_> {
                     let (waiting, known) = std::mem::take(&mut next.barriers[*which]);
                     waiting.into_iter().for_each(|other| next.wake(other, &known));
                     join(&mut next.threads[thread].clock, &known);
-                    next.threads[thread].see(127);
+                    // In C++ nobody is told who came last.
+                    next.threads[thread].see(if self.program.library == Library::Cpp { 0 } else { 127 });
                 }
             }
             Statement::Create(other) => {

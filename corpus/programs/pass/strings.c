@@ -1,0 +1,27 @@
+/* What another thread writes behind the part that decides is none of a comparison's business. */
+#include <assert.h>
+#include <pthread.h>
+#include <selvedge.h>
+#include <string.h>
+
+static char shared[16] = "abc";
+static volatile size_t size = sizeof shared;
+
+static void *write_behind(void *argument) {
+    shared[8] = 'x';
+    return argument;
+}
+
+SELVEDGE_TEST(only_what_is_read) {
+    static const char other_name[16] = "abd", same_name[16] = "abc";
+    pthread_t other;
+    pthread_create(&other, NULL, write_behind, NULL);
+    assert(memcmp(shared, other_name, size) < 0);
+    assert(strcmp(shared, same_name) == 0);
+    assert(strncmp(shared, other_name, size) < 0);
+    assert(strlen(shared) == 3);
+    assert(memchr(shared, 'c', size) == shared + 2);
+    assert(strcat(shared, "de") == shared && strcmp(shared, "abcde") == 0);
+    pthread_join(other, NULL);
+    assert(shared[8] == 'x');
+}
