@@ -17,13 +17,17 @@ fn test(name: &str, args: &[&str]) -> Run {
     selvedge(&[&["test", "--findings", &directory], args].concat())
 }
 
+/// The finding files of a run.
+fn findings_of(name: &str) -> Vec<String> {
+    let directory = scratch(&format!("findings-{name}"));
+    let entries = std::fs::read_dir(directory).expect("findings were written");
+    entries.map(|entry| entry.expect("readable").path().to_str().expect("a plain name").to_owned()).collect()
+}
+
 /// The one finding file of a run.
 fn finding_of(name: &str) -> String {
-    let directory = scratch(&format!("findings-{name}"));
-    let mut entries = std::fs::read_dir(directory).expect("findings were written");
-    let path = entries.next().expect("there is a finding").expect("readable").path();
-    assert!(entries.next().is_none(), "there is only one");
-    path.to_str().expect("a plain name").to_owned()
+    let [finding] = <[String; 1]>::try_from(findings_of(name)).expect("there is one finding");
+    finding
 }
 
 const FAILING: &str = "corpus/programs/assertion/lost_update.c";
@@ -254,8 +258,12 @@ fn every_kind_of_finding_is_reported_within_the_width_and_replays() {
         ]}, {
             insta::assert_snapshot!(title, run.stdout);
         });
-        let again = selvedge(&["replay", &finding_of(&name)]).expect(1);
-        assert!(again.stdout.contains("the same violation again"), "{}", again.stdout);
+        let findings = findings_of(&name);
+        assert_eq!(findings.len(), run.stdout.matches("FAIL  ").count(), "{findings:?}");
+        for finding in findings {
+            let again = selvedge(&["replay", &finding]).expect(1);
+            assert!(again.stdout.contains("the same violation again"), "{}", again.stdout);
+        }
     }
 }
 
