@@ -226,7 +226,8 @@ fn reference_counts(finding: &Finding, names: &mut Names) -> HashSet<u64> {
 /// of every test.
 fn is_machinery(step: &StepRecord, site: &Site, names: &mut Names) -> bool {
     let library = |name: String| ["std::", "core::", "alloc::"].iter().any(|start| name.starts_with(start));
-    let of_library = site.call.is_some() && (site.threads || !site.is_own);
+    // Who called it may not be known any more: then it may have been the code under test.
+    let of_library = site.call.is_some() && (site.threads || !site.is_own && !step.callers.is_empty());
     let inside = site.elsewhere && site.line.is_empty();
     of_library || inside || names.variable(step.object).is_some_and(library)
 }

@@ -6,6 +6,7 @@ pub mod c11;
 pub mod condition;
 pub mod exception;
 pub mod futex;
+pub mod future;
 pub mod keys;
 pub mod lifetime;
 pub mod mutex;

@@ -191,6 +191,8 @@ pub struct Objects {
     pub in_heap: BTreeSet<(usize, u64)>,
     /// Whether a thread has let go of an exception that others may have held.
     pub exceptions_shared: bool,
+    /// What becomes ready when a thread ends: what libstdc++ knows it by, and where that was asked for.
+    pub ready_at_exit: Vec<(usize, u64)>,
     keys: Vec<Option<Option<Destructor>>>,
 }
 
@@ -203,6 +205,7 @@ impl Objects {
             self.forget();
         }
         self.exceptions_shared = false;
+        self.ready_at_exit.clear();
         self.keys.clear();
     }
 

@@ -81,6 +81,7 @@ real! { "C"
     __cxa_guard_release: fn(P);
     __cxa_guard_abort: fn(P);
     __cxa_get_globals: fn() -> P;
+    _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv: fn(P);
     _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv: fn(P);
     pthread_spin_init: fn(P, c_int) -> c_int;
     pthread_spin_destroy: fn(P) -> c_int;
