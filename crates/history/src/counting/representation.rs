@@ -49,6 +49,7 @@ use std::hash::Hash;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 
 use super::order::IntervalOrder;
 use super::triangle::Triangle;
@@ -143,12 +144,18 @@ pub struct Counting<L> {
     after_return: bool,
     /// The first slot and the pending label of each open operation.
     open: HashMap<u64, (u64, L), RandomState>,
+    /// Counters that are all zero, for a label that comes up.
+    spare: Vec<Triangle>,
 }
+
+/// With fewer open operations than this it is faster to look at each than to make a set of their labels.
+const FEW: usize = 8;
 
 impl<L: Clone + Eq + Hash> Counting<L> {
     /// Nothing has happened.
     pub fn new(k: usize) -> Self {
-        Counting { counts: Representation::new(k), length: 0, after_return: false, open: HashMap::default() }
+        let (counts, open) = (Representation::new(k), HashMap::default());
+        Counting { counts, length: 0, after_return: false, open, spare: Vec::new() }
     }
 
     /// An operation begins. Open operations have different numbers; once one has returned its number may be used again.
@@ -165,7 +172,7 @@ impl<L: Clone + Eq + Hash> Counting<L> {
         }
         self.after_return = false;
         let first = self.length.min(k as u64) as usize;
-        self.counts.triangle(pending.clone()).increment(first, k);
+        self.triangle(pending.clone()).increment(first, k);
         self.open.insert(op, (self.length, pending));
         Ok(())
     }
@@ -176,13 +183,24 @@ impl<L: Clone + Eq + Hash> Counting<L> {
         let k = self.counts.k as u64;
         let first = began.saturating_sub(self.length.saturating_sub(k)) as usize;
         self.after_return = true;
-        let triangle = self.counts.triangle(pending.clone());
-        triangle.decrement(first, k as usize);
-        if triangle.is_empty() {
-            self.counts.counts.remove(&pending);
+        let Entry::Occupied(mut triangle) = self.counts.counts.entry(pending) else {
+            unreachable!("what is open was counted")
+        };
+        triangle.get_mut().decrement(first, k as usize);
+        if triangle.get().is_empty() {
+            let empty = triangle.remove();
+            if self.spare.len() < FEW {
+                self.spare.push(empty);
+            }
         }
-        self.counts.triangle(label).increment(first, self.length.min(k) as usize);
+        let last = self.length.min(k) as usize;
+        self.triangle(label).increment(first, last);
         Ok(())
+    }
+
+    fn triangle(&mut self, label: L) -> &mut Triangle {
+        let (k, spare) = (self.counts.k, &mut self.spare);
+        self.counts.counts.entry(label).or_insert_with(|| spare.pop().unwrap_or_else(|| Triangle::new(k)))
     }
 
     /// Whether the next call begins a new past. Just before that is the moment to look at the counters: since the last such moment they
@@ -207,12 +225,18 @@ impl<L: Clone + Eq + Hash> Counting<L> {
     }
 
     fn shift(&mut self) {
-        let k = self.counts.k;
         // Labels of open operations are pending ones: nothing that is pending ends anywhere but in k.
-        let open: hashbrown::HashSet<&L, RandomState> = self.open.values().map(|(_, label)| label).collect();
-        for (label, triangle) in &mut self.counts.counts {
-            triangle.shift(open.contains(label));
+        let Counting { counts, open, .. } = self;
+        let labels = open.values().map(|(_, label)| label);
+        if open.len() < FEW {
+            for (label, triangle) in &mut counts.counts {
+                triangle.shift(labels.clone().any(|open| open == label));
+            }
+        } else {
+            let labels: hashbrown::HashSet<&L, RandomState> = labels.collect();
+            for (label, triangle) in &mut counts.counts {
+                triangle.shift(labels.contains(label));
+            }
         }
-        debug_assert!(self.counts.counts.values().all(|triangle| triangle.k() == k));
     }
 }

@@ -50,7 +50,7 @@ impl Triangle {
     /// How many lie inside [i, j]: `total` of figure 4.
     pub fn total(&self, i: usize, j: usize) -> u64 {
         let j = j.min(self.k);
-        (i..=j).flat_map(|first| (first..=j).map(move |last| (first, last))).map(|(a, b)| self.get(a, b)).sum()
+        (i..=j).map(|first| self.counts[self.place(first, first)..=self.place(first, j)].iter().sum::<u64>()).sum()
     }
 
     /// Whether there are none.
@@ -75,20 +75,33 @@ impl Triangle {
 
     /// The intervals that some have, with how many.
     pub fn intervals(&self) -> impl Iterator<Item = (usize, usize, u64)> + '_ {
-        let all = (0..=self.k).flat_map(move |i| (i..=self.k).map(move |j| (i, j)));
-        all.map(|(i, j)| (i, j, self.get(i, j))).filter(|(_, _, count)| *count > 0)
+        let (mut i, mut j) = (0, 0);
+        let all = self.counts.iter().map(move |&count| {
+            let interval = (i, j, count);
+            (i, j) = if j < self.k { (i, j + 1) } else { (i + 1, i + 1) };
+            interval
+        });
+        all.filter(|(_, _, count)| *count > 0)
     }
 
     /// Merges the two oldest slots: [i, j] becomes [i - 1, j - 1], where 0 stays 0 (the shift of section 6.2). With `open`, the
     /// last slot stays k: what has not ended lasts up to the present.
     pub fn shift(&mut self, open: bool) {
-        // In this order each counter moves to one that has moved already.
-        for i in 0..=self.k {
-            for j in i..=self.k {
-                let from = self.place(i, j);
+        // In this order each counter moves to one that has moved already. The first row keeps its first slot.
+        if !open {
+            for j in 1..=self.k {
+                let count = std::mem::take(&mut self.counts[j]);
+                self.counts[j - 1] += count;
+            }
+        }
+        let mut from = self.k + 1;
+        for i in 1..=self.k {
+            // The row before begins so much earlier, with one more.
+            let back = self.k + 2 - i - usize::from(open);
+            for _ in i..=self.k {
                 let count = std::mem::take(&mut self.counts[from]);
-                let to = self.place(i.saturating_sub(1), if open { j } else { j.saturating_sub(1) });
-                self.counts[to] += count;
+                self.counts[from - back] += count;
+                from += 1;
             }
         }
     }
@@ -111,6 +124,23 @@ mod tests {
             assert!(triangle.counts.iter().all(|&count| count == 1));
             assert_eq!(triangle.total(0, k), triangle.counts.len() as u64);
             assert_eq!(triangle.get(0, k + 1), 0);
+        }
+    }
+
+    /// Everywhere and for every k what the definition says.
+    #[test]
+    fn shifting_moves_each_interval_as_defined() {
+        for (k, open) in (0..6).flat_map(|k| [(k, false), (k, true)]) {
+            for i in 0..=k {
+                for j in i..=k {
+                    let mut triangle = Triangle::new(k);
+                    triangle.increment(i, j);
+                    triangle.shift(open);
+                    let last = if open { j } else { j.saturating_sub(1) };
+                    assert_eq!(triangle.intervals().collect::<Vec<_>>(), [(i.saturating_sub(1), last, 1)], "{i} {j}");
+                    assert_eq!(triangle.total(0, last), 1);
+                }
+            }
         }
     }
 

@@ -108,7 +108,10 @@ fn verdicts_with_clang() {
         for (path, verdict) in programs() {
             let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
             let directory = scratch(&format!("{cc}-{verdict}-{name}"));
-            let program = build_with(cc, &path, &[], &directory);
+            // Not every version takes that of its own accord.
+            let flags: &[&str] =
+                if path.extension().is_some_and(|kind| kind == "cc") { &["-std=gnu++17"] } else { &[] };
+            let program = build_with(cc, &path, flags, &directory);
             let case = Case { program, directory, verdict: verdict.clone(), name: format!("{name} ({cc})") };
             case.check(Search::Dpor, true);
             if campaign() {
