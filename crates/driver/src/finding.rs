@@ -180,6 +180,9 @@ pub struct Finding {
     /// Who called what went wrong, from the inside out, as numbers of `frames`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub callers: Vec<u32>,
+    /// Who called the other access of a data race, likewise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_callers: Vec<u32>,
     /// The places that calls were made from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frames: Vec<Place>,
@@ -264,6 +267,7 @@ mod tests {
             steps: vec![],
             threads: vec![],
             callers: vec![],
+            other_callers: vec![],
             frames: vec![],
         }
     }

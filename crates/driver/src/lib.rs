@@ -16,7 +16,7 @@ mod settings;
 mod source;
 mod watch;
 
-pub use compile::{CompileError, Compiler, Source, compile, supported};
+pub use compile::{BEFORE_LIBSTDCXX, CompileError, Compiler, Source, compile, supported};
 pub use finding::{
     Finding, FindingError, FindingKind, HELD_STILL, Place, RETURNED, STUCK, StepRecord, ThreadRecord, Waits,
 };

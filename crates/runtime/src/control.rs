@@ -5,6 +5,7 @@
 //! happens inside one, so no two borrows overlap.
 
 use std::cell::UnsafeCell;
+use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -144,6 +145,10 @@ pub struct Control {
     pub hosted: bool,
     /// Who called each step, when that is asked for.
     pub callers: Option<Vec<Vec<u64>>>,
+    /// And who called the last plain access that a thread made at a place.
+    pub plain_callers: BTreeMap<(u8, u64), Vec<u64>>,
+    /// Who called the other access of the race that ended the run.
+    pub other_callers: Vec<u64>,
     /// Nanoseconds of virtual time.
     pub time: u64,
     /// Loops that only try again.
@@ -486,6 +491,29 @@ impl Control {
     fn note_callers(&mut self) {
         let callers = self.fibers[self.current].callers();
         self.callers.get_or_insert_default().push(callers);
+    }
+
+    /// Notes who called a plain access of the current thread, where that is asked for.
+    #[inline(always)]
+    pub fn note_plain(&mut self, pc: u64) {
+        if self.callers.is_some() {
+            self.note_plain_callers(pc);
+        }
+    }
+
+    #[cold]
+    fn note_plain_callers(&mut self, pc: u64) {
+        let fiber = &mut self.fibers[self.current];
+        // The note of a call that does not tell its frame is that of another.
+        let frame = std::mem::replace(&mut fiber.frame, crate::site::frame());
+        let callers = if crate::site::pc() == pc { fiber.callers() } else { Vec::new() };
+        fiber.frame = frame;
+        self.plain_callers.insert((self.current as u8, pc), callers);
+    }
+
+    /// The run ends with a race; this is the other access.
+    pub fn races_with(&mut self, thread: u8, pc: u64) {
+        self.other_callers = self.plain_callers.remove(&(thread, pc)).unwrap_or_default();
     }
 
     /// The current thread has ended.

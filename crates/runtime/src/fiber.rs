@@ -139,6 +139,16 @@ impl Fiber {
         address.wrapping_sub(self.bottom) < self.top - self.bottom
     }
 
+    /// Whether it has not ended, or made no step and so runs to its end before its creator goes on, and nobody waited for that: it could as well do so later.
+    pub fn may_be_left_over(&self) -> bool {
+        !self.ended || self.ends_unseen()
+    }
+
+    /// Whether it has ended, and nothing that it did or that others did shows that.
+    pub fn ends_unseen(&self) -> bool {
+        self.ended && self.made == 0 && !self.joined
+    }
+
     /// Where its last call into the runtime was called from, from the inside out: the chain of frame pointers, as far as the code under test was
     /// compiled with them.
     pub fn callers(&self) -> Vec<u64> {
@@ -433,7 +443,7 @@ pub fn exit(result: *mut c_void) -> ! {
         // The standard library of Rust lets a scope end while its threads are still on their way out; a test in Rust waits for them.
         if current == 0
             && !control.hosted
-            && let Some(left_over) = (1..control.created).find(|&other| !control.fibers[other].ended)
+            && let Some(left_over) = (1..control.created).find(|&other| control.fibers[other].may_be_left_over())
         {
             let message = format!("the test returned while thread T{left_over} was still running");
             control.fail(Failure { kind: FindingKind::LeakedThread, message, pc: 0 });

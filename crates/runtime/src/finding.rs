@@ -41,6 +41,7 @@ pub fn of_failure(control: &Control, failure: Failure, test: &str, run: u64) -> 
     let mut frames = Frames::default();
     let (steps, threads) = (steps(control, &mut frames), threads(control, &mut frames));
     let callers = if failure.pc == 0 { vec![] } else { frames.all(&control.fibers[control.current].callers()) };
+    let other_callers = frames.all(&control.other_callers);
     Finding {
         format: Finding::FORMAT.into(),
         version: Finding::VERSION,
@@ -57,6 +58,7 @@ pub fn of_failure(control: &Control, failure: Failure, test: &str, run: u64) -> 
         steps,
         threads,
         callers,
+        other_callers,
         frames: frames.places,
     }
 }

@@ -7,7 +7,7 @@ mod table;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use selvedge_driver::{Finding, FindingKind, StepRecord};
+use selvedge_driver::{Finding, FindingKind, Place, StepRecord};
 use unicode_width::UnicodeWidthStr;
 
 use self::table::{broken, pad, table};
@@ -374,7 +374,9 @@ fn site_of(finding: &Finding, thread: u8, address: u64, names: &mut Names) -> Op
     if let Some(step) = finding.steps.iter().rev().find(is_there) {
         return Some(names.site(finding, step.place.as_ref(), &step.callers)).filter(|site| !site.line.is_empty());
     }
-    names.code(address)
+    let module = names.program.clone();
+    let site = names.site(finding, Some(&Place { module, offset }), &finding.other_callers);
+    Some(site).filter(|site| !site.line.is_empty())
 }
 
 /// The message with the line of the access that it tells of, instead of the address.
@@ -499,6 +501,7 @@ mod tests {
             steps,
             threads: vec![ThreadRecord { thread: 2, ended: false, waits: Some(waits), place: None, callers: vec![] }],
             callers: vec![],
+            other_callers: vec![],
             frames: vec![],
         };
         let matters = shared(&finding);

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use selvedge_driver::FindingKind;
-use selvedge_explore::{Access, Kind, Thread};
+use selvedge_explore::{Access, Kind, Pick, Thread};
 
 use crate::control::{Body, active, with};
 use crate::fiber::{self, Wants, fail};
@@ -132,7 +132,13 @@ fn join_if_ended(id: libc::pthread_t, result: *mut *mut c_void, otherwise: c_int
     let attempt = attempt::arrive(Access::new(ended(thread), 1, Kind::Await), pc);
     let value = with(|control| {
         let current = control.current;
-        if !control.fibers[thread].ended {
+        // A thread that makes no step has ended by now, but need not have.
+        let early = control.fibers[thread].ends_unseen() && !attempt.waited && {
+            let chosen = control.strategy.pick(2);
+            control.trace.pick(Pick { chosen, options: 2 });
+            chosen == 1
+        };
+        if early || !control.fibers[thread].ended {
             attempt.fails(control, 0, otherwise == libc::ETIMEDOUT);
             return None;
         }
