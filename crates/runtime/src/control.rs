@@ -145,10 +145,10 @@ pub struct Control {
     pub hosted: bool,
     /// Who called each step, when that is asked for.
     pub callers: Option<Vec<Vec<u64>>>,
-    /// And who called the last plain access that a thread made at a place.
-    pub plain_callers: BTreeMap<(u8, u64), Vec<u64>>,
-    /// Who called the other access of the race that ended the run.
-    pub other_callers: Vec<u64>,
+    /// And the last plain access that each thread made at a place.
+    pub plain: BTreeMap<(u8, u64), Plain>,
+    /// The other access of the race that ended the run, where it is known.
+    pub other: Option<Plain>,
     /// Nanoseconds of virtual time.
     pub time: u64,
     /// Loops that only try again.
@@ -192,6 +192,12 @@ pub static STACK: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 #[inline(always)]
 pub fn private(address: u64) -> bool {
     address.wrapping_sub(STACK[0].load(Ordering::Relaxed)) < STACK[1].load(Ordering::Relaxed)
+}
+
+/// A plain access: how many steps had been made, and who called it.
+pub struct Plain {
+    pub made: usize,
+    pub callers: Vec<u64>,
 }
 
 /// One more step is made.
@@ -508,12 +514,13 @@ impl Control {
         let frame = std::mem::replace(&mut fiber.frame, crate::site::frame());
         let callers = if crate::site::pc() == pc { fiber.callers() } else { Vec::new() };
         fiber.frame = frame;
-        self.plain_callers.insert((self.current as u8, pc), callers);
+        let made = self.trace.len();
+        self.plain.insert((self.current as u8, pc), Plain { made, callers });
     }
 
     /// The run ends with a race; this is the other access.
     pub fn races_with(&mut self, thread: u8, pc: u64) {
-        self.other_callers = self.plain_callers.remove(&(thread, pc)).unwrap_or_default();
+        self.other = self.plain.remove(&(thread, pc));
     }
 
     /// The current thread has ended.

@@ -351,8 +351,8 @@ pub fn prepare(settings: &Settings) -> Result<(), String> {
         lineup: Lineup::default(),
         hosted: false,
         callers: None,
-        plain_callers: BTreeMap::new(),
-        other_callers: Vec::new(),
+        plain: BTreeMap::new(),
+        other: None,
         retries: Retries::default(),
         time: 0,
     });
@@ -464,7 +464,7 @@ fn trace_back(test: &Test, globals: &Snapshot, found: Finding) -> Finding {
         let mut finding = finding.clone();
         finding.frames.clear();
         finding.callers.clear();
-        finding.other_callers.clear();
+        finding.other = None;
         finding.steps.iter_mut().for_each(|step| step.callers.clear());
         finding.threads.iter_mut().for_each(|thread| thread.callers.clear());
         finding

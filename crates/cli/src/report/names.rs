@@ -93,10 +93,12 @@ fn is_downloaded(file: &str) -> bool {
 
 /// Whether a function of the standard library makes, ends or waits for threads.
 fn is_of_threads(function: &str) -> bool {
+    let dropped = ["core::ptr::drop_in_place::<", "core::ptr::drop_in_place<", ""];
+    let function = dropped.iter().find_map(|start| function.strip_prefix(start)).unwrap_or(function);
     let function = function.trim_start_matches(['<', '&']);
     let parts =
         ["std::thread::", "std::sys::thread::", "alloc::sync::Arc<std::thread::", "std::sys::pal::unix::thread"];
-    let waits = ["park", "sleep", "yield_now"];
+    let waits = ["park", "sleep", "yield_now", "is_finished"];
     parts.iter().any(|part| function.starts_with(part)) && !waits.iter().any(|wait| function.contains(wait))
 }
 

@@ -31,7 +31,7 @@ fn finding(run: u64) -> Finding {
         steps: vec![],
         threads: vec![],
         callers: vec![],
-        other_callers: vec![],
+        other: None,
         frames: vec![],
     }
 }
