@@ -66,7 +66,7 @@ impl fmt::Display for CompileError {
 impl std::error::Error for CompileError {}
 
 /// What the objects of a test call in the runtime instead of libc, libatomic and libstdc++.
-const WRAPPED: [&str; 27] = [
+const WRAPPED: [&str; 37] = [
     "memcpy",
     "memmove",
     "memset",
@@ -79,6 +79,16 @@ const WRAPPED: [&str; 27] = [
     "memchr",
     "strncpy",
     "strcat",
+    "strchr",
+    "strrchr",
+    "strstr",
+    "strnlen",
+    "strcasecmp",
+    "strdup",
+    "strncat",
+    "stpcpy",
+    "mempcpy",
+    "bzero",
     "__atomic_load",
     "__atomic_store",
     "__atomic_exchange",
@@ -166,6 +176,9 @@ impl Compiler {
                 "--param=tsan-instrument-func-entry-exit=0",
                 "-Wno-tsan",
             ]);
+            // Of these it makes instructions behind its pass.
+            flags.extend(["-fno-builtin-bzero", "-fno-builtin-mempcpy", "-fno-builtin-stpcpy", "-fno-builtin-strncat"]);
+            flags.extend(["-fno-builtin-strchr", "-fno-builtin-strrchr", "-fno-builtin-strstr"]);
         }
         flags
     }

@@ -67,6 +67,7 @@ unsafe fn change_links(mut nodes: Vec<*mut Link>, function: impl FnOnce()) {
 
 /// Puts a node in front of another.
 unsafe extern "C" fn hook(node: *mut Link, position: *mut Link) {
+    // SAFETY: the caller\'s request.
     let real = || unsafe { real::_ZNSt8__detail15_List_node_base7_M_hookEPS0_()(node.cast(), position.cast()) };
     if !active() {
         return real();
@@ -80,6 +81,7 @@ unsafe extern "C" fn hook(node: *mut Link, position: *mut Link) {
 
 /// Takes a node out.
 unsafe extern "C" fn unhook(node: *mut Link) {
+    // SAFETY: the caller\'s request.
     let real = || unsafe { real::_ZNSt8__detail15_List_node_base9_M_unhookEv()(node.cast()) };
     if !active() {
         return real();
@@ -94,6 +96,7 @@ unsafe extern "C" fn unhook(node: *mut Link) {
 
 /// Moves nodes from `first` up to, but not including, `end` in front of another.
 unsafe extern "C" fn transfer(position: *mut Link, first: *mut Link, end: *mut Link) {
+    // SAFETY: the caller\'s request.
     let real = || unsafe {
         real::_ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_()(position.cast(), first.cast(), end.cast())
     };
@@ -128,6 +131,7 @@ unsafe fn whole(header: *mut Link) -> Vec<*mut Link> {
 }
 
 unsafe extern "C" fn reverse(header: *mut Link) {
+    // SAFETY: the caller\'s request.
     let real = || unsafe { real::_ZNSt8__detail15_List_node_base10_M_reverseEv()(header.cast()) };
     if !active() {
         return real();
@@ -138,6 +142,7 @@ unsafe extern "C" fn reverse(header: *mut Link) {
 
 /// Exchanges the nodes of two lists.
 unsafe extern "C" fn swap(one: *mut Link, other: *mut Link) {
+    // SAFETY: the caller\'s request.
     let real = || unsafe { real::_ZNSt8__detail15_List_node_base4swapERS0_S1_()(one.cast(), other.cast()) };
     if !active() {
         return real();
@@ -257,6 +262,7 @@ unsafe fn change_nodes<R>(mut nodes: Vec<*mut Node>, function: impl FnOnce() -> 
 }
 
 unsafe extern "C" fn insert(left: bool, node: *mut Node, parent: *mut Node, header: *mut Node) {
+    // SAFETY: the caller\'s request.
     let real = || unsafe {
         let insert = real::_ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_();
         insert(left, node.cast(), parent.cast(), header.cast());

@@ -46,6 +46,9 @@ real! { "C"
     pthread_detach: fn(libc::pthread_t) -> c_int;
     pthread_exit: fn(P);
     _ZN9__gnu_cxx27__verbose_terminate_handlerEv: fn();
+    __pthread_register_cancel: fn(P);
+    __pthread_unregister_cancel: fn(P);
+    __pthread_unwind_next: fn(P);
     pthread_cancel: fn(libc::pthread_t) -> c_int;
     pthread_getattr_np: fn(libc::pthread_t, *mut libc::pthread_attr_t) -> c_int;
     pthread_mutex_init: fn(P, P) -> c_int;

@@ -17,6 +17,9 @@ crate::entries! {
     pthread_detach => detach_at;
     pthread_exit => exit_at;
     pthread_cancel => cancel_at;
+    __pthread_register_cancel => register_at;
+    __pthread_unregister_cancel => unregister_at;
+    __pthread_unwind_next => unwind_at;
     pthread_getattr_np => getattr_at;
     sched_yield => yield_at;
     pthread_yield => yield_at;
@@ -202,6 +205,32 @@ unsafe extern "C" fn exit_at(result: *mut c_void) {
         return unsafe { real::pthread_exit()(result) };
     }
     fiber::exit(result)
+}
+
+/// `pthread_cleanup_push` of C: where to go on when the thread exits.
+unsafe extern "C" fn register_at(buffer: *mut c_void) {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::__pthread_register_cancel()(buffer) };
+    }
+    with(|control| control.fiber().cleanups.push(buffer));
+}
+
+unsafe extern "C" fn unregister_at(buffer: *mut c_void) {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::__pthread_unregister_cancel()(buffer) };
+    }
+    with(|control| control.fiber().cleanups.retain(|&other| other != buffer));
+}
+
+/// A handler has done its work; the thread goes on to exit.
+unsafe extern "C" fn unwind_at(buffer: *mut c_void) {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::__pthread_unwind_next()(buffer) };
+    }
+    fiber::exit(with(|control| control.fiber().result))
 }
 
 unsafe extern "C" fn cancel_at(id: libc::pthread_t) -> c_int {
