@@ -280,6 +280,7 @@ unsafe extern "C" fn insert(left: bool, node: *mut Node, parent: *mut Node, head
 
 unsafe extern "C" fn erase(node: *mut Node, header: *mut Node) -> *mut c_void {
     let real =
+        // SAFETY: the caller's request.
         || unsafe { real::_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_()(node.cast(), header.cast()) };
     if !active() {
         return real();
