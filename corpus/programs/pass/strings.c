@@ -1,8 +1,11 @@
 /* What another thread writes behind the part that decides is none of a comparison's business. */
+#define _GNU_SOURCE
 #include <assert.h>
 #include <pthread.h>
 #include <selvedge.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static char shared[16] = "abc";
 static volatile size_t size = sizeof shared;
@@ -22,6 +25,16 @@ SELVEDGE_TEST(only_what_is_read) {
     assert(strlen(shared) == 3);
     assert(memchr(shared, 'c', size) == shared + 2);
     assert(strcat(shared, "de") == shared && strcmp(shared, "abcde") == 0);
+    assert(strchr(shared, 'c') == shared + 2 && strchr(shared, 'f') == NULL && strrchr(shared, 'c') == shared + 2);
+    assert(strstr(shared, "cd") == shared + 2 && strstr(shared, "ce") == NULL);
+    assert(strnlen(shared, 2) == 2 && strcasecmp(shared, "ABCDE") == 0);
+    char *copy = strdup(shared);
+    assert(strcmp(copy, "abcde") == 0);
+    free(copy);
+    assert(stpcpy(shared, "ab") == shared + 2 && mempcpy(shared, "AB", 2) == shared + 2);
+    assert(strncat(shared, "cde", 1) == shared && strcmp(shared, "ABc") == 0);
+    bzero(shared, 8);
+    assert(shared[0] == 0);
     pthread_join(other, NULL);
     assert(shared[8] == 'x');
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use selvedge_driver::{CompileError, Compiler, Program, compile, supported};
+use selvedge_driver::{BEFORE_LIBSTDCXX, CompileError, Compiler, Program, compile, supported};
 use serde::{Deserialize, Serialize};
 
 use crate::library::Places;
@@ -16,6 +16,21 @@ use crate::trouble::Trouble;
 
 /// What tests include. Part of the tool, so that it always fits the runtime.
 pub const HEADER: &str = include_str!("../../runtime/include/selvedge.h");
+/// What is read in place of libstdc++'s own, and reads that.
+const CONFIGURATION: &str = include_str!("../../runtime/include/before-libstdc++/bits/c++config.h");
+
+/// Writes what tests are compiled with.
+pub fn write_headers(include: &Path) -> io::Result<()> {
+    let before = include.join(BEFORE_LIBSTDCXX).join("bits");
+    fs::create_dir_all(&before)?;
+    fs::write(include.join("selvedge.h"), HEADER)?;
+    fs::write(before.join("c++config.h"), CONFIGURATION)
+}
+
+/// What [`write_headers`] writes, in a few digits.
+pub fn headers_hash() -> u64 {
+    hash([HEADER, CONFIGURATION].concat().as_bytes())
+}
 
 /// How a program is built: what a finding needs to build it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,8 +144,7 @@ impl Recipe {
     fn build_in(&self, runtime: &Path, directory: &Path) -> Result<(Program, String), Trouble> {
         let failed = |error: io::Error| Trouble::io(&directory.display().to_string(), &error);
         let include = directory.join("include");
-        fs::create_dir(&include).map_err(failed)?;
-        fs::write(include.join("selvedge.h"), HEADER).map_err(failed)?;
+        write_headers(&include).map_err(failed)?;
         let (cc, flags) = (self.cc.clone(), self.flags.clone());
         // Debug information names the directory of the header: without this a second build would be another program.
         let flags = [vec![format!("-ffile-prefix-map={}=selvedge", directory.display())], flags].concat();

@@ -65,8 +65,8 @@ impl fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
-/// What the objects of a test call in the runtime instead of libc and libatomic.
-const WRAPPED: [&str; 16] = [
+/// What the objects of a test call in the runtime instead of libc, libatomic and libstdc++.
+const WRAPPED: [&str; 37] = [
     "memcpy",
     "memmove",
     "memset",
@@ -79,11 +79,35 @@ const WRAPPED: [&str; 16] = [
     "memchr",
     "strncpy",
     "strcat",
+    "strchr",
+    "strrchr",
+    "strstr",
+    "strnlen",
+    "strcasecmp",
+    "strdup",
+    "strncat",
+    "stpcpy",
+    "mempcpy",
+    "bzero",
     "__atomic_load",
     "__atomic_store",
     "__atomic_exchange",
     "__atomic_compare_exchange",
+    "_ZNSt8__detail15_List_node_base7_M_hookEPS0_",
+    "_ZNSt8__detail15_List_node_base9_M_unhookEv",
+    "_ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_",
+    "_ZNSt8__detail15_List_node_base10_M_reverseEv",
+    "_ZNSt8__detail15_List_node_base4swapERS0_S1_",
+    "_ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base",
+    "_ZSt18_Rb_tree_incrementPKSt18_Rb_tree_node_base",
+    "_ZSt18_Rb_tree_decrementPSt18_Rb_tree_node_base",
+    "_ZSt18_Rb_tree_decrementPKSt18_Rb_tree_node_base",
+    "_ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_",
+    "_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_",
 ];
+
+/// The directory, beside `selvedge.h`, of headers that stand before those of libstdc++.
+pub const BEFORE_LIBSTDCXX: &str = "before-libstdc++";
 
 /// Whether tests can be controlled on that processor and system.
 pub fn supported(architecture: &str, system: &str) -> Result<(), CompileError> {
@@ -119,6 +143,7 @@ impl Compiler {
     pub fn compile_flags(&self) -> Vec<OsString> {
         let mut flags: Vec<OsString> = self.instrument().into_iter().map(Into::into).collect();
         flags.extend(["-I".into(), self.include.clone().into_os_string()]);
+        flags.extend(["-isystem".into(), self.include.join(BEFORE_LIBSTDCXX).into_os_string()]);
         flags
     }
 
@@ -151,6 +176,9 @@ impl Compiler {
                 "--param=tsan-instrument-func-entry-exit=0",
                 "-Wno-tsan",
             ]);
+            // Of these it makes instructions behind its pass.
+            flags.extend(["-fno-builtin-bzero", "-fno-builtin-mempcpy", "-fno-builtin-stpcpy", "-fno-builtin-strncat"]);
+            flags.extend(["-fno-builtin-strchr", "-fno-builtin-strrchr", "-fno-builtin-strstr"]);
         }
         flags
     }
@@ -189,6 +217,10 @@ fn divide(flags: &[String]) -> (Vec<&String>, Vec<&String>) {
             } else {
                 compiling.push(flag)
             }
+            continue;
+        }
+        // The runtime takes the place of functions of the shared library.
+        if flag == "-static-libstdc++" {
             continue;
         }
         let links = is_for_linker(flag);
@@ -254,6 +286,7 @@ mod tests {
         };
         check(&["-DN=3", "-Iinclude", "-std=c11"], &["-DN=3", "-Iinclude", "-std=c11"], &[]);
         check(&["-L", "dir", "-lm", "-l", "z"], &[], &["-L", "dir", "-lm", "-l", "z"]);
+        check(&["-static-libstdc++", "-static-libgcc"], &[], &["-static-libgcc"]);
         check(&["x.o", "lib/y.a", "z.so", "w.so.1"], &[], &["x.o", "lib/y.a", "z.so", "w.so.1"]);
         check(&["-O2", "-fno-inline"], &["-O2", "-fno-inline"], &["-O2", "-fno-inline"]);
         check(&["-mllvm", "-tsan-x=1", "-m64"], &["-mllvm", "-tsan-x=1", "-m64"], &["-m64"]);

@@ -146,6 +146,15 @@ pub struct ThreadRecord {
     pub callers: Vec<u32>,
 }
 
+/// A plain access that lies between steps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OtherAccess {
+    /// How many steps had been made.
+    pub made: u64,
+    /// Who called it, from the inside out, as numbers of [`Finding::frames`].
+    pub callers: Vec<u32>,
+}
+
 /// A violation, with everything that is needed to see it again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
@@ -180,6 +189,9 @@ pub struct Finding {
     /// Who called what went wrong, from the inside out, as numbers of `frames`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub callers: Vec<u32>,
+    /// The other access of a data race, where it is no step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other: Option<OtherAccess>,
     /// The places that calls were made from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frames: Vec<Place>,
@@ -264,6 +276,7 @@ mod tests {
             steps: vec![],
             threads: vec![],
             callers: vec![],
+            other: None,
             frames: vec![],
         }
     }

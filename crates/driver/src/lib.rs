@@ -16,9 +16,10 @@ mod settings;
 mod source;
 mod watch;
 
-pub use compile::{CompileError, Compiler, Source, compile, supported};
+pub use compile::{BEFORE_LIBSTDCXX, CompileError, Compiler, Source, compile, supported};
 pub use finding::{
-    Finding, FindingError, FindingKind, HELD_STILL, Place, RETURNED, STUCK, StepRecord, ThreadRecord, Waits,
+    Finding, FindingError, FindingKind, HELD_STILL, OtherAccess, Place, RETURNED, STUCK, StepRecord, ThreadRecord,
+    Waits,
 };
 pub use ledger::{Answer, Ended, Errand, Ledger, Phase};
 pub use object::{

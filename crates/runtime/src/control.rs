@@ -5,6 +5,7 @@
 //! happens inside one, so no two borrows overlap.
 
 use std::cell::UnsafeCell;
+use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -144,6 +145,10 @@ pub struct Control {
     pub hosted: bool,
     /// Who called each step, when that is asked for.
     pub callers: Option<Vec<Vec<u64>>>,
+    /// And the last plain access that each thread made at a place.
+    pub plain: BTreeMap<(u8, u64), Plain>,
+    /// The other access of the race that ended the run, where it is known.
+    pub other: Option<Plain>,
     /// Nanoseconds of virtual time.
     pub time: u64,
     /// Loops that only try again.
@@ -187,6 +192,12 @@ pub static STACK: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 #[inline(always)]
 pub fn private(address: u64) -> bool {
     address.wrapping_sub(STACK[0].load(Ordering::Relaxed)) < STACK[1].load(Ordering::Relaxed)
+}
+
+/// A plain access: how many steps had been made, and who called it.
+pub struct Plain {
+    pub made: usize,
+    pub callers: Vec<u64>,
 }
 
 /// One more step is made.
@@ -486,6 +497,30 @@ impl Control {
     fn note_callers(&mut self) {
         let callers = self.fibers[self.current].callers();
         self.callers.get_or_insert_default().push(callers);
+    }
+
+    /// Notes who called a plain access of the current thread, where that is asked for.
+    #[inline(always)]
+    pub fn note_plain(&mut self, pc: u64) {
+        if self.callers.is_some() {
+            self.note_plain_callers(pc);
+        }
+    }
+
+    #[cold]
+    fn note_plain_callers(&mut self, pc: u64) {
+        let fiber = &mut self.fibers[self.current];
+        // The note of a call that does not tell its frame is that of another.
+        let frame = std::mem::replace(&mut fiber.frame, crate::site::frame());
+        let callers = if crate::site::pc() == pc { fiber.callers() } else { Vec::new() };
+        fiber.frame = frame;
+        let made = self.trace.len();
+        self.plain.insert((self.current as u8, pc), Plain { made, callers });
+    }
+
+    /// The run ends with a race; this is the other access.
+    pub fn races_with(&mut self, thread: u8, pc: u64) {
+        self.other = self.plain.remove(&(thread, pc));
     }
 
     /// The current thread has ended.

@@ -3,7 +3,7 @@
 //! Invariant: fiber i of a run is always the i-th thread that the run creates, on the same stack and with the same thread
 //! control block, so addresses on stacks and in thread-local storage are the same in every run.
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use selvedge_driver::FindingKind;
@@ -130,6 +130,8 @@ pub struct Fiber {
     pub trail: retry::Trail,
     /// How many steps it has made.
     pub made: u32,
+    /// The handlers of `pthread_cleanup_push`, the last one at the end.
+    pub cleanups: Vec<*mut c_void>,
 }
 
 impl Fiber {
@@ -137,6 +139,16 @@ impl Fiber {
     #[inline(always)]
     pub fn holds(&self, address: u64) -> bool {
         address.wrapping_sub(self.bottom) < self.top - self.bottom
+    }
+
+    /// Whether it has not ended, or made no step and so runs to its end before its creator goes on, and nobody waited for that: it could as well do so later.
+    pub fn may_be_left_over(&self) -> bool {
+        !self.ended || self.ends_unseen()
+    }
+
+    /// Whether it has ended, and nothing that it did or that others did shows that.
+    pub fn ends_unseen(&self) -> bool {
+        self.ended && self.made == 0 && !self.joined
     }
 
     /// Where its last call into the runtime was called from, from the inside out: the chain of frame pointers, as far as the code under test was
@@ -189,6 +201,7 @@ impl Fiber {
         self.spin.reset();
         self.trail.reset();
         self.made = 0;
+        self.cleanups.clear();
         // What an earlier run left on the stack must not be seen: in code without optimisation it shows in variables that are not set yet, and loops are known by
         // these too.
         let from = self.low.max(self.top - spin::STACK_MAX);
@@ -306,6 +319,7 @@ fn bear() -> Option<Fiber> {
         spin: crate::spin::Spin::default(),
         trail: retry::Trail::default(),
         made: 0,
+        cleanups: Vec::new(),
     })
 }
 
@@ -412,9 +426,17 @@ pub unsafe extern "C" fn fiber_main() -> ! {
     exit(result)
 }
 
-/// Ends the current thread: destructors, then whoever goes next.
+unsafe extern "C" {
+    fn longjmp(buffer: *mut c_void, value: c_int) -> !;
+}
+
+/// Ends the current thread: handlers, destructors, then whoever goes next.
 pub fn exit(result: *mut c_void) -> ! {
     with(|control| control.fiber().result = result);
+    if let Some(handler) = with(|control| control.fiber().cleanups.pop()) {
+        // SAFETY: the code under test called `setjmp` with it in a frame that is still there. It calls its handler, and then exits again.
+        unsafe { longjmp(handler, 1) };
+    }
     for _ in 0..4 {
         let mut any = false;
         while let Some((destructor, object)) = with(|control| control.fiber().destructors.pop()) {
@@ -433,7 +455,7 @@ pub fn exit(result: *mut c_void) -> ! {
         // The standard library of Rust lets a scope end while its threads are still on their way out; a test in Rust waits for them.
         if current == 0
             && !control.hosted
-            && let Some(left_over) = (1..control.created).find(|&other| !control.fibers[other].ended)
+            && let Some(left_over) = (1..control.created).find(|&other| control.fibers[other].may_be_left_over())
         {
             let message = format!("the test returned while thread T{left_over} was still running");
             control.fail(Failure { kind: FindingKind::LeakedThread, message, pc: 0 });

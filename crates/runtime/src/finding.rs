@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use selvedge_driver::{
-    Finding, FindingKind, HELD_STILL, Place, RETURNED, STUCK, StepRecord, ThreadRecord, Waits, schedule_to_text,
+    Finding, FindingKind, HELD_STILL, OtherAccess, Place, RETURNED, STUCK, StepRecord, ThreadRecord, Waits,
+    schedule_to_text,
 };
 use selvedge_explore::{Access, Condition, End, Kind, Stop};
 
@@ -41,6 +42,8 @@ pub fn of_failure(control: &Control, failure: Failure, test: &str, run: u64) -> 
     let mut frames = Frames::default();
     let (steps, threads) = (steps(control, &mut frames), threads(control, &mut frames));
     let callers = if failure.pc == 0 { vec![] } else { frames.all(&control.fibers[control.current].callers()) };
+    let other = control.other.as_ref();
+    let other = other.map(|other| OtherAccess { made: other.made as u64, callers: frames.all(&other.callers) });
     Finding {
         format: Finding::FORMAT.into(),
         version: Finding::VERSION,
@@ -57,6 +60,7 @@ pub fn of_failure(control: &Control, failure: Failure, test: &str, run: u64) -> 
         steps,
         threads,
         callers,
+        other,
         frames: frames.places,
     }
 }

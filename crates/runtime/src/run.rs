@@ -36,6 +36,8 @@ pub fn renew(globals: &Snapshot) {
         if let Some(callers) = &mut control.callers {
             callers.clear();
         }
+        control.plain.clear();
+        control.other = None;
         control.fairness.reset();
         control.failure = None;
         control.left = Left::Complete;

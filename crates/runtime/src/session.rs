@@ -1,6 +1,7 @@
 //! The search: run after run of each test, until the strategy has seen enough.
 
 use std::cell::UnsafeCell;
+use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ops::ControlFlow;
 
@@ -350,6 +351,8 @@ pub fn prepare(settings: &Settings) -> Result<(), String> {
         lineup: Lineup::default(),
         hosted: false,
         callers: None,
+        plain: BTreeMap::new(),
+        other: None,
         retries: Retries::default(),
         time: 0,
     });
@@ -461,6 +464,7 @@ fn trace_back(test: &Test, globals: &Snapshot, found: Finding) -> Finding {
         let mut finding = finding.clone();
         finding.frames.clear();
         finding.callers.clear();
+        finding.other = None;
         finding.steps.iter_mut().for_each(|step| step.callers.clear());
         finding.threads.iter_mut().for_each(|thread| thread.callers.clear());
         finding

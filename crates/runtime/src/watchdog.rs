@@ -5,7 +5,7 @@
 //! the processor for as long: on a busy machine it may only not have had its turn.
 
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, Ordering};
 
 use selvedge_driver::FindingKind;
 
@@ -22,6 +22,9 @@ static WATCHED: AtomicI32 = AtomicI32::new(0);
 /// The system call that the watched thread is in; -1 when it is in none.
 static CALL: AtomicI64 = AtomicI64::new(-1);
 
+/// 1 when the watch is known as a thread of the runtime's own: before that it would be taken for one of the program, and be held still with those.
+static KNOWN: AtomicU32 = AtomicU32::new(0);
+
 /// Watches the calling thread from now on.
 pub fn watch() {
     if WATCHED.swap(sys::thread_id(), Ordering::Relaxed) != 0 {
@@ -29,17 +32,23 @@ pub fn watch() {
     }
     let mut id: libc::pthread_t = 0;
     // SAFETY: a thread without arguments that never ends; without it only the watch is lost.
-    unsafe { real::pthread_create()(&mut id, std::ptr::null(), look, std::ptr::null_mut()) };
+    let failed = unsafe { real::pthread_create()(&mut id, std::ptr::null(), look, std::ptr::null_mut()) };
+    while failed == 0 && KNOWN.load(Ordering::Acquire) == 0 {
+        sys::futex_wait(&KNOWN, 0);
+    }
 }
 
 /// The same in a process that was made by copying one that watched: its watch was not copied.
 pub fn watch_anew() {
     WATCHED.store(0, Ordering::Relaxed);
+    KNOWN.store(0, Ordering::Relaxed);
     watch();
 }
 
 unsafe extern "C" fn look(_: *mut c_void) -> *mut c_void {
     crate::freeze::own();
+    KNOWN.store(1, Ordering::Release);
+    sys::futex_wake(&KNOWN);
     let mut last = 0;
     let mut still = 0;
     let mut used = 0;

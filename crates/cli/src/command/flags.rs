@@ -3,7 +3,6 @@
 //! What is printed is what `selvedge test` itself uses; `selvedge test PROGRAM` then runs what came of it.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -14,7 +13,7 @@ use super::output;
 use crate::cache;
 use crate::exit::Exit;
 use crate::library::Places;
-use crate::program::{HEADER, hash};
+use crate::program::{HEADER, headers_hash, write_headers};
 use crate::report::print::{complain, say};
 use crate::report::tested::quoted;
 use crate::trouble::Trouble;
@@ -77,10 +76,8 @@ fn include() -> Result<PathBuf, Trouble> {
             format!("there is no place for the header: expected {}, XDG_CACHE_HOME or HOME", cache::VARIABLE),
         )
     };
-    let directory =
-        cache::from_environment().ok_or_else(none)?.join(format!("include-{:016x}", hash(HEADER.as_bytes())));
-    let written = fs::create_dir_all(&directory).and_then(|()| fs::write(directory.join("selvedge.h"), HEADER));
-    written.map_err(|error| Trouble::io(&directory.display().to_string(), &error))?;
+    let directory = cache::from_environment().ok_or_else(none)?.join(format!("include-{:016x}", headers_hash()));
+    write_headers(&directory).map_err(|error| Trouble::io(&directory.display().to_string(), &error))?;
     Ok(directory)
 }
 

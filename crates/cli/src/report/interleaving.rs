@@ -7,7 +7,7 @@ mod table;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use selvedge_driver::{Finding, FindingKind, StepRecord};
+use selvedge_driver::{Finding, FindingKind, Place, StepRecord};
 use unicode_width::UnicodeWidthStr;
 
 use self::table::{broken, pad, table};
@@ -35,8 +35,10 @@ pub struct Row {
     pub thread: u8,
     pub text: String,
     pub times: usize,
-    /// How many steps of a library it stands for.
+    /// How many steps it stands for; none where it only says that a crate is called, or is an access between steps.
     steps: usize,
+    /// The call of a crate that was downloaded which it is part of.
+    within: Option<Caller>,
     /// The source file and the line, where they are known.
     pub source: Option<(String, u32)>,
     /// How many steps of the run have been made after it.
@@ -49,17 +51,23 @@ impl Row {
     /// What a thread did at that place, once; all steps have been made.
     fn new(site: &Site, thread: u8, text: String) -> Self {
         let (place, source) = (site.line.clone(), site.source.clone());
-        Row { place, thread, text, times: 1, steps: 1, source, made: usize::MAX, ends: false }
+        Row { place, thread, text, times: 1, steps: 1, within: None, source, made: usize::MAX, ends: false }
     }
 
     /// A thread calls a crate that was downloaded; what it does there follows.
     fn of_call(caller: &Caller, thread: u8) -> Self {
         let site = Site { line: caller.line.clone(), source: Some(caller.source.clone()), ..Site::default() };
-        Row::new(&site, thread, caller.call.clone().unwrap_or_else(|| "calls".into()))
+        let text = caller.call.clone().unwrap_or_else(|| "calls".into());
+        Row { steps: 0, within: Some(caller.clone()), ..Row::new(&site, thread, text) }
     }
 
     fn is_like(&self, other: &Row) -> bool {
         (&self.place, self.thread, &self.text) == (&other.place, other.thread, &other.text)
+    }
+
+    /// Whether the last step that has been made after it is its own.
+    pub fn is_step(&self) -> bool {
+        self.steps > 0 && !self.ends
     }
 
     /// What happened, and how often.
@@ -87,7 +95,10 @@ pub fn draw(finding: &Finding, names: &mut Names) -> String {
 
 /// The last rows, at most so many besides those of the end, and how many steps are left out before them. None when there is nothing to show.
 pub fn rows(finding: &Finding, names: &mut Names, rows_max: usize) -> (Vec<Row>, u64) {
-    let chosen = chosen(finding, names);
+    let mut chosen = chosen(finding, names);
+    if chosen.rows.len() > rows_max && finding.kind != FindingKind::Livelock {
+        chosen.rows = calls(chosen.rows);
+    }
     let mut rows: Vec<Row> = Vec::new();
     let mut left_out = 0;
     // From the end: what happened last explains most, and a run may have a great many steps.
@@ -100,13 +111,38 @@ pub fn rows(finding: &Finding, names: &mut Names, rows_max: usize) -> (Vec<Row>,
         }
     }
     rows.reverse();
-    rows.extend(chosen.other);
+    if let Some(other) = chosen.other {
+        let at = rows.iter().position(|row| row.made > other.made).unwrap_or(rows.len());
+        rows.insert(at, other);
+    }
     rows.extend(ending(finding, names));
     // An end alone, nowhere in particular, says nothing that the sentence above has not said.
     if rows.iter().all(|row| row.place.is_empty()) && rows.len() < 2 {
         rows.clear();
     }
     (rows, left_out)
+}
+
+/// The same with one row for each call of a crate that was downloaded, or each part of it between steps of other threads: what is called explains more
+/// than the last steps inside of it.
+fn calls(rows: Vec<Row>) -> Vec<Row> {
+    let mut calls: Vec<Row> = Vec::new();
+    for row in rows {
+        match (&row.within, calls.last_mut()) {
+            (Some(caller), Some(last)) if last.thread == row.thread && last.within.as_ref() == Some(caller) => {
+                last.steps += row.steps;
+                last.made = row.made;
+            }
+            (Some(caller), _) => {
+                calls.push(Row { steps: row.steps, made: row.made, ..Row::of_call(caller, row.thread) });
+            }
+            (None, _) => calls.push(row),
+        }
+    }
+    for row in calls.iter_mut().filter(|row| row.within.is_some() && row.steps > 1) {
+        row.text = format!("{} ({})", row.text, counted(row.steps as u64, "step"));
+    }
+    calls
 }
 
 /// Whether operations are too far out of order. The reason for that lies in what the threads did to one another: the calls before and after
@@ -196,7 +232,7 @@ fn chosen(finding: &Finding, names: &mut Names) -> Chosen {
                 if let Some(caller) = caller.filter(|caller| before.as_ref() != Some(*caller)) {
                     rows.push(Row { made: number - 1, ..Row::of_call(caller, step.thread) });
                 }
-                rows.push(Row { made: number, ..Row::new(&this.1, step.thread, text) });
+                rows.push(Row { made: number, within: caller.cloned(), ..Row::new(&this.1, step.thread, text) });
             }
         }
         under_way = Some(this);
@@ -204,13 +240,15 @@ fn chosen(finding: &Finding, names: &mut Names) -> Chosen {
     Chosen { rows, other }
 }
 
-/// What is only counted up and down by handles that are copied and dropped, as the counts of an `Arc` are.
+/// What is only counted up and down by handles that are copied and dropped, as the counts of an `Arc` are where nobody asks for them.
 fn reference_counts(finding: &Finding, names: &mut Names) -> HashSet<u64> {
     let (mut counts, mut others) = (HashSet::new(), HashSet::new());
     for step in &finding.steps {
         let call = names.site(finding, step.place.as_ref(), &step.callers).call;
         let counted = call.is_some_and(|call| {
-            call.starts_with("drop ") || ["Arc::", "Weak::"].iter().any(|start| call.starts_with(start))
+            let (of, does) = call.split_once("::").unwrap_or_default();
+            let counts = ["clone", "drop", "drop_slow", "downgrade"].contains(&does);
+            call.starts_with("drop ") || ["Arc", "Weak"].contains(&of) && counts
         });
         if counted {
             counts.insert(step.object)
@@ -355,7 +393,8 @@ fn other(finding: &Finding, names: &mut Names) -> Option<Row> {
     let verb = before.rsplit([',', ':']).next()?.trim();
     let verb = verb.rsplit(" and a ").next()?.trim_start_matches("and a ");
     let site = site_of(finding, thread, address, names)?;
-    Some(Row::new(&site, thread, clean(verb)))
+    let made = finding.other.as_ref().map_or(usize::MAX, |other| other.made as usize);
+    Some(Row { made, steps: 0, ..Row::new(&site, thread, clean(verb)) })
 }
 
 /// What a message says of an access: the words before " by T1 at 0x5555555551f3", the thread and the address.
@@ -374,7 +413,13 @@ fn site_of(finding: &Finding, thread: u8, address: u64, names: &mut Names) -> Op
     if let Some(step) = finding.steps.iter().rev().find(is_there) {
         return Some(names.site(finding, step.place.as_ref(), &step.callers)).filter(|site| !site.line.is_empty());
     }
-    names.code(address)
+    let module = names.program.clone();
+    let site = names.site(
+        finding,
+        Some(&Place { module, offset }),
+        finding.other.as_ref().map_or(&[], |other| other.callers.as_slice()),
+    );
+    Some(site).filter(|site| !site.line.is_empty())
 }
 
 /// The message with the line of the access that it tells of, instead of the address.
@@ -499,6 +544,7 @@ mod tests {
             steps,
             threads: vec![ThreadRecord { thread: 2, ended: false, waits: Some(waits), place: None, callers: vec![] }],
             callers: vec![],
+            other: None,
             frames: vec![],
         };
         let matters = shared(&finding);

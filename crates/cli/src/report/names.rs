@@ -20,7 +20,8 @@ const HEAP_SIZE: u64 = 1 << 36;
 
 /// Names the addresses of one program.
 pub struct Names {
-    program: String,
+    /// Its path.
+    pub program: String,
     symbols: Option<Loader>,
     lines: Lines,
     known: HashMap<u64, Option<String>>,
@@ -92,21 +93,19 @@ fn is_downloaded(file: &str) -> bool {
 
 /// Whether a function of the standard library makes, ends or waits for threads.
 fn is_of_threads(function: &str) -> bool {
+    let dropped = ["core::ptr::drop_in_place::<", "core::ptr::drop_in_place<", ""];
+    let function = dropped.iter().find_map(|start| function.strip_prefix(start)).unwrap_or(function);
     let function = function.trim_start_matches(['<', '&']);
     let parts =
         ["std::thread::", "std::sys::thread::", "alloc::sync::Arc<std::thread::", "std::sys::pal::unix::thread"];
-    let waits = ["park", "sleep", "yield_now"];
+    let waits = ["park", "sleep", "yield_now", "is_finished"];
     parts.iter().any(|part| function.starts_with(part)) && !waits.iter().any(|wait| function.contains(wait))
 }
 
 /// What a function is called in a report: `Mutex::lock` for `<std::sync::poison::mutex::Mutex<i32>>::lock`. `None` for what is no
 /// more than an access.
 fn call(function: &str) -> Option<String> {
-    // C++ names have their arguments.
-    let function = match function.find('(') {
-        Some(at) if at > 0 => &function[..at],
-        _ => function,
-    };
+    let function = without_signature(function);
     let plain = without_generics(function);
     if let Some(dropped) = function.split_once("drop_in_place::<").or_else(|| function.split_once("drop_in_place<")) {
         let name = without_generics(dropped.1.trim_end_matches('>'));
@@ -120,8 +119,28 @@ fn call(function: &str) -> Option<String> {
     (!short.is_empty() && !is_access).then(|| clean(&short))
 }
 
+/// A name of C++ without the type of its result, which those of templates have, and without its arguments.
+fn without_signature(function: &str) -> &str {
+    let (mut depth, mut start) = (0u32, 0);
+    let mut before = ' ';
+    for (at, letter) in function.char_indices() {
+        match letter {
+            '<' | '{' => depth += 1,
+            '>' if before != '-' => depth = depth.saturating_sub(1),
+            '}' => depth = depth.saturating_sub(1),
+            ' ' if depth == 0 && !function[start..at].ends_with("operator") => start = at + 1,
+            '(' if depth == 0 && at > start => return &function[start..at],
+            _ => {}
+        }
+        before = letter;
+    }
+    function
+}
+
 /// A path without what stands in angle brackets; `<T as Trait>::name` becomes `T::name`, `<T>::name` too.
 fn without_generics(function: &str) -> String {
+    // The arrow of a result is no bracket.
+    let function = &*function.replace("->", "");
     let mut text = String::new();
     let function = match function.strip_prefix('<') {
         // The type at the front is what counts.
@@ -370,6 +389,16 @@ mod tests {
         check("core::sync::atomic::atomic_load", None);
         check("std::mutex::lock()", Some("mutex::lock"));
         check("std::condition_variable::wait(std::unique_lock<std::mutex>&)", Some("condition_variable::wait"));
+        check("std::counting_semaphore<(long)1>::acquire()", Some("counting_semaphore::acquire"));
+        check(
+            "bool std::counting_semaphore<4l>::try_acquire_for<long>(int)",
+            Some("counting_semaphore::try_acquire_for"),
+        );
+        check(
+            "std::_Function_handler<void ()>::_M_invoke(std::_Any_data const&)",
+            Some("_Function_handler::_M_invoke"),
+        );
+        check("std::once<fn() -> u8>::call", Some("once::call"));
         check("std::__atomic_base<int>::load(std::memory_order) const", None);
         check("<", None);
         check("", None);

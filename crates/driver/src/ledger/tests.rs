@@ -31,6 +31,7 @@ fn finding(run: u64) -> Finding {
         steps: vec![],
         threads: vec![],
         callers: vec![],
+        other: None,
         frames: vec![],
     }
 }

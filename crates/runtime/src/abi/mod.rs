@@ -2,6 +2,7 @@
 
 pub mod annotate;
 pub mod atomic;
+pub mod containers;
 pub mod left_over;
 pub mod outside;
 pub mod plain;

@@ -54,6 +54,7 @@ pub fn announce(address: *const c_void, size: usize, write: bool) {
 extern "C" fn look_for_races(address: usize, size: usize, write: bool, pc: u64) {
     // SAFETY: code under control calls, and nothing here switches.
     let control = unsafe { state() };
+    control.note_plain(pc);
     let touch = Touch::new(address as u64, size as u64, write, false, pc);
     match control.races.touch_quickly(control.current, touch) {
         Quickly::Done => {}
@@ -93,6 +94,7 @@ extern "C" fn look_closely(address: usize, size: usize, write: bool, pc: u64) {
             return None;
         }
         control.reaches(address as u64);
+        control.note_plain(pc);
         let current = control.current;
         control.races.touch(current, touch)
     });
@@ -104,6 +106,7 @@ extern "C" fn look_closely(address: usize, size: usize, write: bool, pc: u64) {
 /// Ends the run with a data race.
 #[cold]
 pub fn race(touch: Touch, conflict: Conflict) -> ! {
+    with(|control| control.races_with(conflict.thread, conflict.pc));
     let verb = |write, atomic| match (write, atomic) {
         (true, false) => "write",
         (false, false) => "read",

@@ -91,7 +91,107 @@ unsafe extern "C" fn append(to: *mut c_char, from: S) -> *mut c_char {
     }
 }
 
+/// What a search for a byte in a string reads: up to the byte, or to the end.
+unsafe extern "C" fn find_first(string: S, byte: c_int) -> *mut c_char {
+    // SAFETY: as above.
+    let found = unsafe { libc::strchr(string, byte) };
+    let before = match found.is_null() {
+        // SAFETY: as above.
+        true => unsafe { libc::strlen(string) },
+        false => found as usize - string as usize,
+    };
+    announce(string.cast(), before + 1, false);
+    found
+}
+
+unsafe extern "C" fn find_last(string: S, byte: c_int) -> *mut c_char {
+    // SAFETY: as above.
+    let (found, length) = unsafe { (libc::strrchr(string, byte), libc::strlen(string)) };
+    announce(string.cast(), length + 1, false);
+    found
+}
+
+unsafe extern "C" fn find_string(string: S, wanted: S) -> *mut c_char {
+    // SAFETY: as above.
+    unsafe {
+        let (found, size) = (libc::strstr(string, wanted), libc::strlen(wanted));
+        announce(wanted.cast(), size + 1, false);
+        let read = if found.is_null() { libc::strlen(string) + 1 } else { found as usize - string as usize + size };
+        announce(string.cast(), read, false);
+        found
+    }
+}
+
+unsafe extern "C" fn length_up_to(string: S, size: usize) -> usize {
+    // SAFETY: as above.
+    let length = unsafe { libc::strnlen(string, size) };
+    announce(string.cast(), (length + 1).min(size), false);
+    length
+}
+
+unsafe extern "C" fn compare_letters(one: S, other: S) -> c_int {
+    // SAFETY: as above; what differs only in case is read, too, and a little less is announced.
+    unsafe {
+        reads_both(one.cast(), other.cast(), usize::MAX, true);
+        libc::strcasecmp(one, other)
+    }
+}
+
+unsafe extern "C" fn duplicate(string: S) -> *mut c_char {
+    // SAFETY: as above.
+    unsafe {
+        announce(string.cast(), libc::strlen(string) + 1, false);
+        libc::strdup(string)
+    }
+}
+
+unsafe extern "C" fn append_beginning(to: *mut c_char, from: S, size: usize) -> *mut c_char {
+    // SAFETY: as above.
+    unsafe {
+        let (before, more) = (libc::strlen(to), libc::strnlen(from, size));
+        announce(from.cast(), (more + 1).min(size), false);
+        announce(to as P, before, false);
+        announce(to.add(before) as P, more + 1, true);
+        libc::strncat(to, from, size)
+    }
+}
+
+/// Copies a string; where its end is.
+unsafe extern "C" fn copy_to_end(to: *mut c_char, from: S) -> *mut c_char {
+    // SAFETY: as above.
+    unsafe {
+        let length = libc::strlen(from);
+        announce(from.cast(), length + 1, false);
+        announce(to as P, length + 1, true);
+        libc::strcpy(to, from).add(length)
+    }
+}
+
+/// Copies bytes; where their end is.
+unsafe extern "C" fn copy_bytes_to_end(to: *mut c_void, from: P, size: usize) -> *mut c_void {
+    announce(from, size, false);
+    announce(to, size, true);
+    // SAFETY: as above.
+    unsafe { libc::memcpy(to, from, size).add(size) }
+}
+
+unsafe extern "C" fn zero(bytes: *mut c_void, size: usize) {
+    announce(bytes, size, true);
+    // SAFETY: as above.
+    unsafe { libc::memset(bytes, 0, size) };
+}
+
 crate::entries! {
+    __wrap_strchr => find_first;
+    __wrap_strrchr => find_last;
+    __wrap_strstr => find_string;
+    __wrap_strnlen => length_up_to;
+    __wrap_strcasecmp => compare_letters;
+    __wrap_strdup => duplicate;
+    __wrap_strncat => append_beginning;
+    __wrap_stpcpy => copy_to_end;
+    __wrap_mempcpy => copy_bytes_to_end;
+    __wrap_bzero => zero;
     __wrap_memcmp => compare;
     __wrap_bcmp => compare;
     __wrap_strcmp => compare_strings;

@@ -411,6 +411,7 @@ fn look_for_races(block: usize, pc: u64) {
         control.races.freed(current, touch)
     });
     if let Some(Conflict { thread, pc: other, write, .. }) = conflict.map(Conflict::with) {
+        with(|control| control.races_with(thread, other));
         let (offset, verb) = (block - BASE, if write { "write" } else { "read" });
         let message = format!(
             "free of memory (heap+{offset:#x}) and a {verb} of it by T{thread} at {other:#x}, and nothing orders them"

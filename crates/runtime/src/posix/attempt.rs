@@ -17,7 +17,8 @@ pub struct Attempt {
     pub access: Access,
     /// What it would be if it succeeded.
     wanted: Access,
-    waited: bool,
+    /// Whether it comes after a wait for something to change.
+    pub waited: bool,
 }
 
 /// The current thread is at an attempt. Comes back when it may make it.

@@ -9,6 +9,7 @@ use crate::control::{active, with};
 use crate::fiber::{Wants, fail};
 use crate::memory::arena;
 use crate::posix::condition::{rouse, sleep};
+use crate::posix::thread::gettid;
 use crate::posix::{objects, time};
 use crate::{point, site, sys};
 
@@ -24,6 +25,17 @@ fn error(number: c_int) -> c_long {
 
 /// The bits of those who do not say which.
 const ALL: u32 = u32::MAX;
+
+/// Sleeps if the word is as expected, until somebody wakes it or the moment has come; whether it was not the latter.
+pub fn wait_until(word: usize, expected: u32, until: Option<u64>, pc: u64) -> bool {
+    // SAFETY: the current thread's `errno`.
+    wait(word, expected, until, ALL, pc) == 0 || unsafe { *libc::__errno_location() } != libc::ETIMEDOUT
+}
+
+/// Wakes all who sleep.
+pub fn wake_all(word: usize, pc: u64) {
+    wake(word, usize::MAX, ALL, None, pc);
+}
 
 /// Sleeps if the word is as expected, until somebody wakes one of the bits.
 fn wait(word: usize, expected: u32, until: Option<u64>, bits: u32, pc: u64) -> c_long {
@@ -145,7 +157,8 @@ unsafe extern "C" fn syscall_at(number: c_long, a: usize, b: usize, c: usize, d:
                 point::give_way(pc);
                 return 0;
             }
-            libc::SYS_gettid => return 1000 + with(|control| control.current) as c_long,
+            // SAFETY: no arguments.
+            libc::SYS_gettid => return unsafe { gettid() } as c_long,
             // SAFETY: the caller gives room for so many bytes.
             libc::SYS_getrandom => return unsafe { time::fill_random(a as *mut u8, b) } as c_long,
             _ => {}

@@ -1,17 +1,20 @@
 //! Futures of C++ that become ready when a thread ends: `promise::set_value_at_thread_exit` and its relatives. libstdc++, which is not instrumented, then
 //! takes hold of the shared state if it is still there, stores that it is ready, wakes who waits, and lets go.
 //!
+//! And what a future waits with.
+//!
 //! Invariant: each of these is a step of the order that it has in libstdc++, and the state lives until the last of them.
 //!
 //! The layout is that of libstdc++ since version 5 (`_Make_ready`, `_State_baseV2`) and of its `shared_ptr`.
 
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use selvedge_explore::Kind;
 
 use crate::abi::atomic::{self, Outcome, Told};
 use crate::control::{active, with};
-use crate::posix::real;
+use crate::posix::{futex, real};
 use crate::site;
 
 /// Where in what libstdc++ calls at the end of a thread its function is, the state that becomes ready, and the counts of who holds that.
@@ -130,6 +133,45 @@ unsafe extern "C" fn set_at(ready: usize) {
     }
 }
 
+/// What a future waits with. In libstdc++ it would be a futex as well, but nobody could say who waits: the library has no frame pointers.
+macro_rules! wait_at {
+    ($name:ident, $real:ident) => {
+        unsafe extern "C" fn $name(
+            this: *mut c_void,
+            word: *mut u32,
+            expected: u32,
+            limited: bool,
+            seconds: i64,
+            nanoseconds: i64,
+        ) -> bool {
+            if !active() {
+                // SAFETY: the caller's request.
+                return unsafe { real::$real()(this, word, expected, limited, seconds, nanoseconds) };
+            }
+            let until = limited.then(|| seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds));
+            match until {
+                Some(..0) => false,
+                until => futex::wait_until(word as usize, expected, until.map(i64::cast_unsigned), site::pc()),
+            }
+        }
+    };
+}
+
+wait_at!(wait_until_at, _ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE);
+wait_at!(wait_until_steady_at, _ZNSt28__atomic_futex_unsigned_base26_M_futex_wait_until_steadyEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE);
+
+/// The same for who makes it ready.
+unsafe extern "C" fn notify_all_at(word: *mut u32) {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::_ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj()(word) };
+    }
+    futex::wake_all(word as usize, site::pc());
+}
+
 crate::entries_with_registers! {
+    _ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE => wait_until_at;
+    _ZNSt28__atomic_futex_unsigned_base26_M_futex_wait_until_steadyEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE => wait_until_steady_at;
+    _ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj => notify_all_at;
     _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv => set_at;
 }

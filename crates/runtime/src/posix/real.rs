@@ -11,7 +11,7 @@ fn find(cache: &AtomicUsize, name: &'static str) -> usize {
     // SAFETY: the name ends with a zero byte.
     let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr().cast::<c_char>()) } as usize;
     if found == 0 {
-        crate::sys::complain("selvedge: libc lacks a function that this program needs: ");
+        crate::sys::complain("selvedge: libc and the shared libstdc++ lack a function that this program needs: ");
         crate::sys::complain(name);
         crate::sys::complain("\n");
         crate::sys::exit(127);
@@ -46,6 +46,9 @@ real! { "C"
     pthread_detach: fn(libc::pthread_t) -> c_int;
     pthread_exit: fn(P);
     _ZN9__gnu_cxx27__verbose_terminate_handlerEv: fn();
+    __pthread_register_cancel: fn(P);
+    __pthread_unregister_cancel: fn(P);
+    __pthread_unwind_next: fn(P);
     pthread_cancel: fn(libc::pthread_t) -> c_int;
     pthread_getattr_np: fn(libc::pthread_t, *mut libc::pthread_attr_t) -> c_int;
     pthread_mutex_init: fn(P, P) -> c_int;
@@ -82,7 +85,19 @@ real! { "C"
     __cxa_guard_abort: fn(P);
     __cxa_get_globals: fn() -> P;
     _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv: fn(P);
+    _ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE: fn(P, *mut u32, u32, bool, i64, i64) -> bool;
+    _ZNSt28__atomic_futex_unsigned_base26_M_futex_wait_until_steadyEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE: fn(P, *mut u32, u32, bool, i64, i64) -> bool;
+    _ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj: fn(*mut u32);
     _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv: fn(P);
+    _ZNSt8__detail15_List_node_base7_M_hookEPS0_: fn(P, P);
+    _ZNSt8__detail15_List_node_base9_M_unhookEv: fn(P);
+    _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_: fn(P, P, P);
+    _ZNSt8__detail15_List_node_base10_M_reverseEv: fn(P);
+    _ZNSt8__detail15_List_node_base4swapERS0_S1_: fn(P, P);
+    _ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base: fn(P) -> P;
+    _ZSt18_Rb_tree_decrementPSt18_Rb_tree_node_base: fn(P) -> P;
+    _ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_: fn(bool, P, P, P);
+    _ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_: fn(P, P) -> P;
     pthread_spin_init: fn(P, c_int) -> c_int;
     pthread_spin_destroy: fn(P) -> c_int;
     pthread_spin_lock: fn(P) -> c_int;

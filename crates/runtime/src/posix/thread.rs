@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use selvedge_driver::FindingKind;
-use selvedge_explore::{Access, Kind, Thread};
+use selvedge_explore::{Access, Kind, Pick, Thread};
 
 use crate::control::{Body, active, with};
 use crate::fiber::{self, Wants, fail};
@@ -17,6 +17,9 @@ crate::entries! {
     pthread_detach => detach_at;
     pthread_exit => exit_at;
     pthread_cancel => cancel_at;
+    __pthread_register_cancel => register_at;
+    __pthread_unregister_cancel => unregister_at;
+    __pthread_unwind_next => unwind_at;
     pthread_getattr_np => getattr_at;
     sched_yield => yield_at;
     pthread_yield => yield_at;
@@ -132,7 +135,13 @@ fn join_if_ended(id: libc::pthread_t, result: *mut *mut c_void, otherwise: c_int
     let attempt = attempt::arrive(Access::new(ended(thread), 1, Kind::Await), pc);
     let value = with(|control| {
         let current = control.current;
-        if !control.fibers[thread].ended {
+        // A thread that makes no step has ended by now, but need not have.
+        let early = control.fibers[thread].ends_unseen() && !attempt.waited && {
+            let chosen = control.strategy.pick(2);
+            control.trace.pick(Pick { chosen, options: 2 });
+            chosen == 1
+        };
+        if early || !control.fibers[thread].ended {
             attempt.fails(control, 0, otherwise == libc::ETIMEDOUT);
             return None;
         }
@@ -196,6 +205,32 @@ unsafe extern "C" fn exit_at(result: *mut c_void) {
         return unsafe { real::pthread_exit()(result) };
     }
     fiber::exit(result)
+}
+
+/// `pthread_cleanup_push` of C: where to go on when the thread exits.
+unsafe extern "C" fn register_at(buffer: *mut c_void) {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::__pthread_register_cancel()(buffer) };
+    }
+    with(|control| control.fiber().cleanups.push(buffer));
+}
+
+unsafe extern "C" fn unregister_at(buffer: *mut c_void) {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::__pthread_unregister_cancel()(buffer) };
+    }
+    with(|control| control.fiber().cleanups.retain(|&other| other != buffer));
+}
+
+/// A handler has done its work; the thread goes on to exit.
+unsafe extern "C" fn unwind_at(buffer: *mut c_void) {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::__pthread_unwind_next()(buffer) };
+    }
+    fiber::exit(with(|control| control.fiber().result))
 }
 
 unsafe extern "C" fn cancel_at(id: libc::pthread_t) -> c_int {

@@ -311,7 +311,7 @@ impl Memory {
         let mut numbers: HashMap<Thing, usize> = HashMap::new();
         let mut memory = Memory { variables: Vec::new(), uses: Vec::new(), sets: BTreeMap::new() };
         for row in rows {
-            let step = row.made.checked_sub(1).and_then(|at| finding.steps.get(at)).filter(|_| !row.ends);
+            let step = row.made.checked_sub(1).and_then(|at| finding.steps.get(at)).filter(|_| row.is_step());
             let thing = step.and_then(thing);
             memory.uses.push(thing.map(|thing| {
                 *numbers.entry(thing).or_insert_with(|| {

@@ -23,6 +23,7 @@ fn finding(kind: FindingKind, steps: Vec<StepRecord>) -> Finding {
         steps,
         threads: vec![],
         callers: vec![],
+        other: None,
         frames: vec![],
     }
 }
