@@ -204,7 +204,7 @@ pub fn figure(places: &Places) -> Result<String, Box<dyn Error>> {
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     let mut lines = Vec::new();
-    for (apart, suffix) in [(true, "an operation a thread"), (false, "two threads")] {
+    for (apart, suffix) in [(true, "a thread each"), (false, "two threads")] {
         let mut points = [Vec::new(), Vec::new(), Vec::new()];
         for operations in (2..=OPERATIONS_MAX).step_by(2) {
             let letters = "ed".chars().cycle();
@@ -227,5 +227,5 @@ pub fn figure(places: &Places) -> Result<String, Box<dyn Error>> {
     }
     let lines: Vec<Line> = lines.iter().map(|(name, points)| Line { name, points: points.clone() }).collect();
     let title = "Time, as a multiple of the execution without checks";
-    Ok(plot(title, "operations", "powers of ten", 4.0, &lines))
+    Ok(plot(title, "operations", "powers of ten", 2.0, &lines))
 }

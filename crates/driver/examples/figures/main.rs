@@ -122,8 +122,8 @@ fn plot(title: &str, x: &str, y: &str, top: f64, lines: &[Line]) -> String {
     let right = lines.iter().flat_map(|line| line.points.iter().map(|point| point.0)).fold(1.0, f64::max);
     let place = |(px, py): (f64, f64)| (60.0 + 420.0 * px / right, 260.0 - 210.0 * (py / top).min(1.0));
     let mut svg = String::from(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 680 320\" font-family=\"sans-serif\" font-size=\"12\">\n\
-         <rect width=\"680\" height=\"320\" fill=\"white\"/>\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 320\" font-family=\"sans-serif\" font-size=\"12\">\n\
+         <rect width=\"720\" height=\"320\" fill=\"white\"/>\n",
     );
     let _ = writeln!(svg, "<text x=\"60\" y=\"24\" font-size=\"14\">{title}</text>");
     let _ = writeln!(svg, "<path d=\"M60 50V260H480\" fill=\"none\" stroke=\"black\"/>");
