@@ -265,6 +265,14 @@ impl Watch {
         self.pasts.ret();
     }
 
+    /// The thread's insertion of this value is over, and nobody knows what it did.
+    #[cold]
+    pub fn lost(&self, thread: usize, stamp: u64) {
+        self.findings.unchecked(1);
+        let over = self.pasts.ret();
+        self.trace(thread).insertions.lost(unstamp(stamp).1, over);
+    }
+
     #[cold]
     fn left_again(&self, stamp: u64, mark: Mark) {
         self.pasts.ret();

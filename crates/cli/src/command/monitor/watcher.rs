@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use selvedge_history::Value;
 use selvedge_history::format::{LineEvent, read_line};
-use selvedge_history::monitor::{Called, Merge, Monitor, Refused, Rule, Settings, Violation};
+use selvedge_history::monitor::{Called, Merge, Missed, Monitor, Refused, Rule, Settings, Violation};
 use selvedge_history::object::{Kind, Misuse};
 use serde_json::json;
 
@@ -135,7 +135,7 @@ impl Watcher {
             Message::Replaced => {
                 self.say("replaced", "the file was replaced: it is read from its beginning, and checking starts over");
                 self.flush();
-                self.monitor.start_over();
+                self.monitor.start_over(Missed::Many);
             }
             Message::Closed(number) => self.close(number),
         }
@@ -179,14 +179,16 @@ impl Watcher {
         let Some(time) = time else {
             // One writer's lines are in the order in which things happened; those of several are not.
             let unordered = self.writers.len() > 1 || self.timed;
-            self.feed(number, event);
-            if unordered {
-                self.untimed += 1;
-                let why = "with several writers nobody knows when it was; checking starts over";
-                self.say("untimed", &format!("writer {number}: an event without `time`: {why}"));
-                // Only now: what it put in may be out already.
-                self.monitor.start_over();
+            if !unordered {
+                return self.feed(number, event);
             }
+            self.untimed += 1;
+            let why = "with several writers nobody knows when it was; checking starts over";
+            self.say("untimed", &format!("writer {number}: an event without `time`: {why}"));
+            // What it takes out may not be in yet, and what it put in may be out already.
+            self.monitor.start_over(Missed::Some(0));
+            self.feed(number, event);
+            self.monitor.start_over(Missed::Some(0));
             return;
         };
         self.timed = true;
@@ -196,7 +198,7 @@ impl Watcher {
             let why = "checking starts over (--window TIME waits longer)";
             self.say("late", &format!("writer {number}: a call came after later events had been taken; {why}"));
             self.release(late);
-            self.monitor.start_over();
+            self.monitor.start_over(Missed::Some(0));
         }
         if let Some(writer) = self.writers.get_mut(&number) {
             writer.idle = false;
@@ -279,7 +281,7 @@ impl Watcher {
             &format!("writer {number}, line {line}{reason}; it may have been a call, so checking starts over"),
         );
         self.hand_out();
-        self.monitor.start_over();
+        self.monitor.start_over(Missed::Some(1));
     }
 
     /// What a writer wrote of its last line. A call is written before it is made, so half a call was not made; half a return leaves its operation open.
