@@ -92,6 +92,8 @@ pub struct Watcher {
     operations: u64,
     /// Those of which the return has arrived and waits.
     returning: HashSet<u64>,
+    /// How many went to another lane.
+    crowded: u64,
     by_rule: HashMap<Rule, u64>,
     unreadable: u64,
     cut: u64,
@@ -143,6 +145,7 @@ impl Watcher {
             timed: false,
             operations: 0,
             returning: HashSet::new(),
+            crowded: 0,
             by_rule: HashMap::new(),
             unreadable: 0,
             cut: 0,
@@ -334,6 +337,7 @@ impl Watcher {
         let lane = thread.lanes.iter().position(|open| !is_taken(open)).unwrap_or(thread.lanes.len());
         thread.lanes.resize(thread.lanes.len().max(lane + 1), None);
         thread.lanes[lane] = Some(operation);
+        self.crowded += u64::from(lane > 0);
         thread.lane(lane)
     }
 
@@ -560,6 +564,9 @@ impl Watcher {
         doubt(self.cut, "line was cut off by the end of its writer", "lines were cut off by the end of their writers");
         doubt(self.late, "call came too late", "calls came too late");
         doubt(self.untimed, "event had no time", "events had no time");
+        let crowded = ["operation was taken to overlap", "operations were taken to overlap"]
+            .map(|what| format!("{what} with the one before it of the same thread, by their times"));
+        doubt(self.crowded, &crowded[0], &crowded[1]);
         doubts
     }
 }
