@@ -14,17 +14,24 @@ pub struct CountedQueue<T, Q> {
     value: std::marker::PhantomData<fn(T) -> T>,
 }
 
-/// The queue panicked: nobody knows whether it did something. With the thread and the value that it was to put in, if it has them.
-struct Unwound<'a>(&'a Watch, Option<(usize, u64)>);
+/// The queue panicked: nobody knows whether it did something.
+struct Unwound<'a>(&'a Watch);
 
 impl Drop for Unwound<'_> {
     #[cold]
     fn drop(&mut self) {
         // The next operation of this thread must not begin at the same moment.
-        match self.1 {
-            Some((thread, stamp)) => self.0.lost(thread, stamp),
-            None => self.0.unseen(),
-        }
+        self.0.unseen();
+    }
+}
+
+/// The queue panicked when it was to put this value in: nobody knows whether it is inside, and since when.
+struct UnwoundPush<'a>(&'a Watch, u64);
+
+impl Drop for UnwoundPush<'_> {
+    #[cold]
+    fn drop(&mut self) {
+        self.0.lost(self.1);
     }
 }
 
@@ -39,7 +46,7 @@ impl<T, Q: PushPop<(u64, T)>> CountedQueue<T, Q> {
     pub fn push(&self, value: T) {
         let thread = threads::number();
         let stamp = thread.map_or(0, |thread| self.watch.enter(thread));
-        let unwound = Unwound(&self.watch, thread.map(|thread| (thread, stamp)));
+        let unwound = UnwoundPush(&self.watch, stamp);
         self.queue.push((stamp, value));
         std::mem::forget(unwound);
         match thread {
@@ -52,7 +59,7 @@ impl<T, Q: PushPop<(u64, T)>> CountedQueue<T, Q> {
     #[inline]
     pub fn pop(&self) -> Option<T> {
         let begun = threads::number().map(|thread| self.watch.leave(thread));
-        let unwound = Unwound(&self.watch, None);
+        let unwound = Unwound(&self.watch);
         let popped = self.queue.pop();
         std::mem::forget(unwound);
         match (begun, &popped) {

@@ -265,12 +265,15 @@ impl Watch {
         self.pasts.ret();
     }
 
-    /// The thread's insertion of this value is over, and nobody knows what it did.
+    /// The calling thread's insertion of this value is over, and nobody knows what it did.
     #[cold]
-    pub fn lost(&self, thread: usize, stamp: u64) {
+    pub fn lost(&self, stamp: u64) {
         self.findings.unchecked(1);
-        let over = self.pasts.ret();
-        self.trace(thread).insertions.lost(unstamp(stamp).1, over);
+        let (over, (thread, called)) = (self.pasts.ret(), unstamp(stamp));
+        // Of a thread without a number nothing is remembered.
+        if called != 0 {
+            self.trace(thread).insertions.lost(called, over);
+        }
     }
 
     #[cold]
