@@ -25,6 +25,16 @@ impl Drop for Unwound<'_> {
     }
 }
 
+/// The queue panicked when it was to put this value in: nobody knows whether it is inside, and since when.
+struct UnwoundPush<'a>(&'a Watch, u64);
+
+impl Drop for UnwoundPush<'_> {
+    #[cold]
+    fn drop(&mut self) {
+        self.0.lost(self.1);
+    }
+}
+
 impl<T, Q: PushPop<(u64, T)>> CountedQueue<T, Q> {
     /// Wraps a queue that is empty; the last `k` pasts are told apart.
     pub fn wrap(queue: Q, k: usize) -> Self {
@@ -36,7 +46,7 @@ impl<T, Q: PushPop<(u64, T)>> CountedQueue<T, Q> {
     pub fn push(&self, value: T) {
         let thread = threads::number();
         let stamp = thread.map_or(0, |thread| self.watch.enter(thread));
-        let unwound = Unwound(&self.watch);
+        let unwound = UnwoundPush(&self.watch, stamp);
         self.queue.push((stamp, value));
         std::mem::forget(unwound);
         match thread {

@@ -93,6 +93,13 @@ impl Insertions {
         self.next.store(returned + 1, Ordering::Release);
     }
 
+    /// The thread's own insertion is over, and nobody knows whether it did something, or when.
+    #[cold]
+    pub fn lost(&self, called: u64, over: u64) {
+        self.overlapped(called, called + LENGTH_MAX);
+        self.next.store(over + 1, Ordering::Release);
+    }
+
     /// Whether the thread's own insertion has returned right after its last one, with no return of others in between: it overlapped with none then, and is over.
     #[inline]
     pub fn goes_on(&self, returned: u64) -> bool {

@@ -265,6 +265,17 @@ impl Watch {
         self.pasts.ret();
     }
 
+    /// The calling thread's insertion of this value is over, and nobody knows what it did.
+    #[cold]
+    pub fn lost(&self, stamp: u64) {
+        self.findings.unchecked(1);
+        let (over, (thread, called)) = (self.pasts.ret(), unstamp(stamp));
+        // Of a thread without a number nothing is remembered.
+        if called != 0 {
+            self.trace(thread).insertions.lost(called, over);
+        }
+    }
+
     #[cold]
     fn left_again(&self, stamp: u64, mark: Mark) {
         self.pasts.ret();

@@ -29,6 +29,9 @@ const RECENT: u64 = 1 << 8;
 /// How often an empty answer is looked at again while removals are open.
 const LOOKS: usize = 64;
 
+/// How often what came out is compared with what went in for one empty answer.
+const COMPARED_MAX: usize = 4;
+
 /// A value with the stamp that it carries through the queue. The value is first: where it is written and copied in parts of 16 bytes, these are the same parts then, and the processor need not
 /// wait for what it has just written.
 #[derive(Clone, Debug)]
@@ -78,7 +81,7 @@ impl<T, Q: PushPop<Stamped<T>>> Queue<T, Q> {
         let mut stamped = Stamped { value, stamp: UNSEEN };
         let Some(own) = self.watch.own() else { return self.push_unseen(stamped) };
         stamped.stamp = self.watch.enter(own);
-        let (stamp, unwound) = (stamped.stamp, Unwound(&self.watch));
+        let (stamp, unwound) = (stamped.stamp, UnwoundPush(&self.watch, own, stamped.stamp));
         self.queue.push(stamped);
         std::mem::forget(unwound);
         self.watch.entered(own, stamp);
@@ -143,11 +146,31 @@ impl Drop for Unwound<'_> {
     }
 }
 
+/// The queue panicked when this value was put in: nobody knows whether it is inside, and since when.
+struct UnwoundPush<'a>(&'a Watch, Own<'a>, NonZeroU64);
+
+impl Drop for UnwoundPush<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.unwound_push(self.1, self.2);
+    }
+}
+
 /// A thread that has a number, and what it leaves behind.
 #[derive(Clone, Copy)]
 pub(crate) struct Own<'a> {
     pub thread: usize,
     track: &'a Track,
+}
+
+/// What is wrong with a value that is not the latest.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OutOfOrder {
+    /// Nothing that is new.
+    Not,
+    /// It had come out before.
+    Again,
+    Overtaken,
 }
 
 /// What all threads have done: how many values went in and came out, and which.
@@ -184,6 +207,14 @@ impl Watch {
         self.findings.unchecked(1);
         // No two values have the same stamp.
         self.clock.ret();
+    }
+
+    /// An insertion of the value with this stamp has panicked.
+    #[cold]
+    fn unwound_push(&self, own: Own<'_>, stamp: NonZeroU64) {
+        self.blind.store(true, Ordering::SeqCst);
+        self.findings.unchecked(1);
+        own.track.lost(stamp.get(), self.clock.ret());
     }
 
     /// The calling thread, unless there are too many.
@@ -256,10 +287,17 @@ impl Watch {
     /// One that is not the latest.
     #[cold]
     fn left_early(&self, own: Own<'_>, latest: u64, stamp: u64) {
-        if !self.out_of_order(latest, stamp) {
-            return own.track.left_nothing();
+        let order = self.out_of_order(latest, stamp);
+        // Only when it is counted may anyone be told, who may use the queue.
+        if order == OutOfOrder::Again {
+            own.track.left_nothing();
+            return self.came_twice(stamp);
         }
-        if own.track.left(stamp) {
+        let is_round = own.track.left(stamp);
+        if order == OutOfOrder::Overtaken {
+            self.overtaken(latest, stamp);
+        }
+        if is_round {
             self.came_round(own, stamp);
         }
     }
@@ -272,25 +310,22 @@ impl Watch {
         }
     }
 
-    /// A value came out after one with a later stamp. Whether it had not come out before.
-    fn out_of_order(&self, latest: u64, stamp: u64) -> bool {
+    /// A value came out after one with a later stamp.
+    fn out_of_order(&self, latest: u64, stamp: u64) -> OutOfOrder {
         if unstamp(stamp).1 < BEGIN {
             self.findings.unchecked(1);
-            return true;
+            return OutOfOrder::Not;
         }
         let was_inside = self.was_inside(latest, stamp);
         if stamp == latest || self.was_removed(stamp, if was_inside { u64::MAX } else { RECENT }) {
-            self.came_twice(stamp);
-            return false;
+            return OutOfOrder::Again;
         }
-        if was_inside {
-            // One that was reported as lost and turns up was reported.
-            let one_less = |excused: u64| excused.checked_sub(1);
-            if self.excused.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less).is_err() {
-                self.overtaken(latest, stamp);
-            }
+        // One that was reported as lost and turns up was reported.
+        let one_less = |excused: u64| excused.checked_sub(1);
+        if was_inside && self.excused.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less).is_err() {
+            return OutOfOrder::Overtaken;
         }
-        true
+        OutOfOrder::Not
     }
 
     fn was_removed(&self, stamp: u64, last: u64) -> bool {
@@ -404,16 +439,46 @@ impl Watch {
         (taken, open)
     }
 
+    /// Whether at some moment during this call the values of all insertions that had returned were out. That as many were out says too little: some may be
+    /// values of insertions that are open.
+    fn all_are_out(&self) -> bool {
+        let Some(counts) = self.counts() else { return false };
+        let (mut put, mut taken, mut differ) = (0u64, 0u64, 0u64);
+        for (thread, track) in self.tracks.iter() {
+            let done = track.done(thread);
+            (put, taken) = (put + done.put, taken + done.removals.taken());
+            differ = differ.wrapping_add(done.put_sum).wrapping_sub(done.removed_sum);
+        }
+        if (put, differ) != (taken, 0) {
+            let is_open = |stamp: u64| {
+                let (thread, called) = unstamp(stamp);
+                called >= BEGIN && self.tracks.of(thread).is_entering(called)
+            };
+            for (_, track) in self.tracks.iter() {
+                let (open, sum) = track.removed_that(is_open);
+                (put, differ) = (put + open, differ.wrapping_add(sum));
+            }
+        }
+        (put, differ) == (taken, 0) && self.counts() == Some(counts)
+    }
+
+    /// A number that grows with everything that threads do; none while something is only half written down.
+    fn counts(&self) -> Option<u64> {
+        self.tracks.iter().try_fold(0u64, |all, (_, track)| Some(all.wrapping_add(track.counts()?)))
+    }
+
     /// A removal has returned nothing.
     #[cold]
     pub fn found_empty(&self, own: Own<'_>, exit: Exit) {
         settle();
+        // So that nobody need do it at each empty answer.
+        own.track.add_up();
         self.judge_empty(exit.called - BEGIN, own.thread);
         own.track.left_nothing();
     }
 
     /// So many insertions had returned when a removal was called that returned nothing. It was false if fewer removals had been called by its end, and true
-    /// if at some moment as many had returned as insertions.
+    /// if at some moment the values of all insertions that had returned were out.
     fn judge_empty(&self, inside: u64, thread: usize) {
         if self.is_blind() {
             return self.findings.unchecked(1);
@@ -435,9 +500,17 @@ impl Watch {
                 return;
             }
         }
+        let mut compared = 0;
         for _ in 0..LOOKS {
             if self.clock.call() - BEGIN <= taken + excused {
-                return;
+                // With a violation behind it nobody relies on it.
+                if excused > 0 || self.all_are_out() {
+                    return;
+                }
+                compared += 1;
+                if compared == COMPARED_MAX {
+                    break;
+                }
             }
             std::hint::spin_loop();
             (taken, _) = self.removals(Some(thread));

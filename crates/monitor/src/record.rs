@@ -5,14 +5,15 @@
 //!
 //! Invariant: the checker gets every event once, in the order of stamps. A thread says that it is about to call before it reads the
 //! clock, so nothing is called before what was handed out. If some operation stays open while [`PENDING_MAX`] others end, the records are given up and
-//! counted, and the checker starts over.
+//! counted. The checker starts over where nobody knows what happened: at the call and at the return of an operation that panicked or whose thread has no number, and where records
+//! were given up.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use super::clock::Clock;
-use super::report::{Findings, Report};
+use super::report::{Findings, Report, Violation};
 use super::threads::{self, THREADS_MAX};
 
 const ENTRIES: usize = 1 << 10;
@@ -25,6 +26,15 @@ pub const PENDING_MAX: usize = 1 << 18;
 
 const IDLE: u64 = u64::MAX;
 const ENTERING: u64 = 0;
+
+/// The kind of a record of which nobody knows what it did. Its value is 1 if it may do so at any time from its call on, and 0 if it is over with its return.
+const LOST: u64 = 0;
+
+/// What stands in place of the stamp of a call by a thread without a number, beside its place.
+const STRANGER: u64 = 1 << 63;
+
+/// The ticket of a value that a thread without a number put in.
+const STRANGE: u64 = u64::MAX;
 
 /// An operation that is over.
 #[derive(Clone, Copy, Debug)]
@@ -51,9 +61,11 @@ impl Record {
 /// What takes events in order.
 pub trait Checker: Send {
     fn call(&mut self, record: &mut Record);
-    fn ret(&mut self, record: &Record, findings: &Findings);
-    /// Records were given up: what is inside is not known.
-    fn start_over(&mut self);
+    fn ret(&mut self, record: &Record, found: &mut Vec<Violation>);
+    /// Something happened that nobody knows: what is inside is not known. What is open is, and so many operations that nobody will know the outcome of.
+    fn start_over(&mut self, unknown: u64);
+    /// An operation that was open when the checker started over is over, and nobody will say what it did.
+    fn give_up(&mut self, record: &Record);
     /// Operations that it could not check, ever.
     fn unchecked(&self) -> u64;
 }
@@ -84,8 +96,10 @@ impl Buffer {
 
 struct State<C> {
     checker: C,
-    /// By thread, in the order of their stamps: what was not handed out in full.
+    /// By thread, in the order of their stamps: what was not handed out in full. Next come those of threads without a number, by their places.
     pending: Vec<VecDeque<Record>>,
+    /// When the operations of threads without a number were called that are open; the first place is for records that were given up.
+    strangers: Vec<Option<u64>>,
     /// Everything before this was handed out.
     until: u64,
     told: u64,
@@ -108,7 +122,7 @@ pub struct Begun {
 impl Begun {
     /// One that the calling thread began, by its stamp.
     pub fn again(call: u64) -> Self {
-        Begun { thread: threads::number().filter(|_| call != 0), call }
+        Begun { thread: threads::number().filter(|_| call != 0 && call & STRANGER == 0), call }
     }
 }
 
@@ -118,10 +132,8 @@ pub struct Unwound<'a, C: Checker>(&'a Recorder<C>, Begun);
 impl<C: Checker> Drop for Unwound<'_, C> {
     #[cold]
     fn drop(&mut self) {
-        if let Some(buffer) = self.1.thread.and_then(|thread| self.0.buffers[thread].get()) {
-            buffer.open.store(IDLE, Ordering::Release);
-        }
-        self.0.lose();
+        self.0.findings.unchecked(1);
+        self.0.end(self.1, LOST, 1);
     }
 }
 
@@ -130,7 +142,7 @@ impl<C: Checker> Recorder<C> {
         Recorder {
             clock: Clock::new(),
             buffers: (0..THREADS_MAX).map(|_| OnceLock::new()).collect(),
-            state: Mutex::new(State { checker, pending: Vec::new(), until: 1, told: 0 }),
+            state: Mutex::new(State { checker, pending: Vec::new(), strangers: vec![None], until: 1, told: 0 }),
             findings: Findings::default(),
         }
     }
@@ -138,7 +150,7 @@ impl<C: Checker> Recorder<C> {
     /// A number that no other value of this object has, from 1.
     #[inline]
     pub fn ticket(&self) -> u64 {
-        let Some(thread) = threads::number() else { return 0 };
+        let Some(thread) = threads::number() else { return STRANGE };
         let buffer = self.buffers[thread].get_or_init(Buffer::new);
         let number = buffer.values.load(Ordering::Relaxed) + 1;
         buffer.values.store(number, Ordering::Relaxed);
@@ -148,7 +160,7 @@ impl<C: Checker> Recorder<C> {
     /// An operation is about to be called.
     #[inline]
     pub fn begin(&self) -> Begun {
-        let Some(thread) = threads::number() else { return Begun { thread: None, call: 0 } };
+        let Some(thread) = threads::number() else { return self.begin_unseen() };
         let buffer = self.buffers[thread].get_or_init(Buffer::new);
         // In this order: whoever sees that nothing is open has read the clock before this does.
         buffer.open.store(ENTERING, Ordering::SeqCst);
@@ -160,10 +172,7 @@ impl<C: Checker> Recorder<C> {
     /// It has returned.
     #[inline]
     pub fn end(&self, begun: Begun, kind: u64, value: u64) {
-        let Some(thread) = begun.thread else {
-            self.lose();
-            return;
-        };
+        let Some(thread) = begun.thread else { return self.end_unseen(begun) };
         let Some(buffer) = self.buffers[thread].get() else { return };
         let ret = self.clock.ret();
         let tail = buffer.tail.load(Ordering::Relaxed);
@@ -182,11 +191,37 @@ impl<C: Checker> Recorder<C> {
     #[cold]
     fn hand_over(&self, must: bool) {
         match self.state.try_lock() {
-            Ok(mut state) => self.drain(&mut state),
-            Err(TryLockError::Poisoned(state)) => self.drain(&mut state.into_inner()),
+            Ok(state) => self.drain(state),
+            Err(TryLockError::Poisoned(state)) => self.drain(state.into_inner()),
             Err(TryLockError::WouldBlock) if must => self.check(),
             Err(TryLockError::WouldBlock) => {}
         }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, State<C>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An operation of a thread that has no number is about to be called. Nothing is handed out that is called later, until it is over.
+    #[cold]
+    fn begin_unseen(&self) -> Begun {
+        let strangers = &mut self.locked().strangers;
+        let free = strangers.iter().skip(1).position(Option::is_none).map(|place| place + 1);
+        let place = free.unwrap_or(strangers.len());
+        strangers.resize(strangers.len().max(place + 1), None);
+        strangers[place] = Some(self.clock.call());
+        Begun { thread: None, call: STRANGER | place as u64 }
+    }
+
+    /// It is over, and nobody knows what it did.
+    #[cold]
+    fn end_unseen(&self, begun: Begun) {
+        self.findings.unchecked(1);
+        let mut state = self.locked();
+        let place = (begun.call & !STRANGER) as usize;
+        let call = state.strangers.get_mut(place).and_then(Option::take);
+        let ret = self.clock.ret();
+        state.lost(if call.is_some() { place } else { 0 }, call.unwrap_or(ret), ret);
     }
 
     /// For as long as the operation may panic.
@@ -195,17 +230,9 @@ impl<C: Checker> Recorder<C> {
         Unwound(self, begun)
     }
 
-    /// An operation of a thread that has no number was missed.
-    #[cold]
-    fn lose(&self) {
-        self.findings.unchecked(1);
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.checker.start_over();
-    }
-
     /// Checks what is recorded and in order.
     pub fn check(&self) {
-        self.drain(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        self.drain(self.locked());
     }
 
     pub fn report(&self, exact: bool) -> Report {
@@ -213,8 +240,9 @@ impl<C: Checker> Recorder<C> {
         self.findings.report(exact)
     }
 
-    fn drain(&self, state: &mut State<C>) {
-        let mut until = self.clock.call();
+    fn drain(&self, mut guard: MutexGuard<'_, State<C>>) {
+        let state = &mut *guard;
+        let mut until = state.strangers.iter().flatten().copied().fold(self.clock.call(), u64::min);
         for (thread, buffer) in self.buffers.iter().enumerate() {
             let Some(buffer) = buffer.get() else { continue };
             until = until.min(oldest_open(buffer).unwrap_or(state.until));
@@ -231,7 +259,14 @@ impl<C: Checker> Recorder<C> {
             }
             buffer.head.store(tail, Ordering::Release);
         }
-        state.hand_out(until.max(state.until), &self.findings);
+        let mut found = Vec::new();
+        state.hand_out(until.max(state.until), &mut found);
+        let unchecked = state.bound(self.clock.call()) + state.unchecked();
+        self.findings.unchecked(unchecked);
+        found.iter().for_each(|violation| self.findings.keep(violation));
+        // Who is told may use the object.
+        drop(guard);
+        found.iter().for_each(|violation| self.findings.tell(violation));
     }
 }
 
@@ -248,7 +283,7 @@ fn oldest_open(buffer: &Buffer) -> Option<u64> {
 
 impl<C: Checker> State<C> {
     /// The events before this stamp, in order: those of one thread as long as no other thread has an earlier one.
-    fn hand_out(&mut self, until: u64, findings: &Findings) {
+    fn hand_out(&mut self, until: u64, found: &mut Vec<Violation>) {
         loop {
             let (mut first, mut second) = ((until << 1, None), until << 1);
             for (thread, records) in self.pending.iter().enumerate() {
@@ -263,26 +298,48 @@ impl<C: Checker> State<C> {
             let records = &mut self.pending[thread];
             let due = |record: &&mut Record| record.next() <= second && record.next() < until << 1;
             while let Some(record) = records.front_mut().filter(due) {
+                match (record.kind, record.begun) {
+                    (LOST, begun) => self.checker.start_over(if begun { 0 } else { record.value }),
+                    (_, true) => self.checker.ret(record, found),
+                    (_, false) => self.checker.call(record),
+                }
                 if record.begun {
-                    self.checker.ret(record, findings);
                     records.pop_front();
                 } else {
                     record.begun = true;
-                    self.checker.call(record);
                 }
             }
         }
         self.until = until;
+    }
+
+    /// An operation is over of which nobody knows what it did.
+    fn lost(&mut self, place: usize, call: u64, ret: u64) {
+        let place = THREADS_MAX + place;
+        if self.pending.len() <= place {
+            self.pending.resize_with(place + 1, VecDeque::new);
+        }
+        let record = Record { kind: LOST, value: 0, call, ret, thread: u32::MAX, begun: false, note: 0 };
+        self.pending[place].push_back(record);
+    }
+
+    /// Gives up what waits if it is too much; how many records that are. They are over now, so what is called later knows nothing of them.
+    fn bound(&mut self, now: u64) -> u64 {
         let waiting: usize = self.pending.iter().map(VecDeque::len).sum();
-        if waiting > PENDING_MAX {
-            findings.unchecked(waiting as u64);
-            self.pending.clear();
-            self.checker.start_over();
+        if waiting <= PENDING_MAX {
+            return 0;
         }
+        self.checker.start_over(0);
+        let open = self.pending.iter().filter_map(VecDeque::front).filter(|record| record.begun && record.kind != LOST);
+        open.for_each(|record| self.checker.give_up(record));
+        self.pending.iter_mut().for_each(VecDeque::clear);
+        self.lost(0, now, now);
+        waiting as u64
+    }
+
+    /// How many operations more the checker could not check.
+    fn unchecked(&mut self) -> u64 {
         let unchecked = self.checker.unchecked();
-        if unchecked > self.told {
-            findings.unchecked(unchecked - self.told);
-            self.told = unchecked;
-        }
+        unchecked - std::mem::replace(&mut self.told, unchecked)
     }
 }

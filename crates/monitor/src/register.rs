@@ -5,7 +5,7 @@ use selvedge_history::monitor::{Alarm, Span};
 
 use super::raw::ReadWrite;
 use super::record::{Checker, Record, Recorder};
-use super::report::{Findings, Report, Violation};
+use super::report::{Report, Violation};
 
 pub(crate) const WRITE: u64 = 1;
 pub(crate) const READ: u64 = 2;
@@ -57,12 +57,15 @@ pub(crate) struct Rules {
     rule: RegisterRule<u64>,
     alarms: Vec<Alarm<u64>>,
     now: u64,
+    /// When it last started over.
+    since: u64,
+    /// What went unchecked before.
     unchecked: u64,
 }
 
 impl Rules {
     pub fn new(initial: u64) -> Self {
-        Rules { rule: RegisterRule::new(initial), alarms: Vec::new(), now: 0, unchecked: 0 }
+        Rules { rule: RegisterRule::new(initial), alarms: Vec::new(), now: 0, since: 0, unchecked: 0 }
     }
 }
 
@@ -76,9 +79,10 @@ impl Checker for Rules {
         }
     }
 
-    fn ret(&mut self, record: &Record, findings: &Findings) {
+    fn ret(&mut self, record: &Record, found: &mut Vec<Violation>) {
         self.now += 1;
         match record.kind {
+            WRITE if record.note <= self.since => self.rule.end_write_before(self.now, &record.value),
             WRITE => self.rule.ret_write(self.now, &record.value),
             _ => {
                 let span = Span { thread: record.thread, call: record.note, ret: self.now };
@@ -87,14 +91,22 @@ impl Checker for Rules {
         }
         for alarm in self.alarms.drain(..) {
             let text = format!("thread {} read {}: {}", record.thread, record.value, alarm.rule.sentence());
-            findings.found(alarm.rule.name(), text);
+            found.push(Violation { rule: alarm.rule.name(), text });
         }
     }
 
-    fn start_over(&mut self) {
+    fn start_over(&mut self, _: u64) {
+        // What a write that panicked wrote is read unknown.
         self.unchecked += self.rule.unchecked();
-        self.rule = RegisterRule::new(u64::MAX);
-        self.rule.attach();
+        self.rule.start_over();
+        self.since = self.now;
+    }
+
+    fn give_up(&mut self, record: &Record) {
+        match record.kind {
+            WRITE => self.rule.end_write_before(self.now, &record.value),
+            _ => self.rule.drop_read(record.note),
+        }
     }
 
     fn unchecked(&self) -> u64 {

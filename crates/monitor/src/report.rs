@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many violations are kept with their text; all are counted.
 const KEPT_MAX: usize = 1 << 10;
@@ -34,7 +34,7 @@ pub enum Verdict {
     Unknown,
 }
 
-type Listener = Box<dyn Fn(&Violation) + Send + Sync>;
+type Listener = Arc<dyn Fn(&Violation) + Send + Sync>;
 
 /// What is collected while the object is in use.
 #[derive(Default)]
@@ -54,14 +54,25 @@ impl fmt::Debug for Findings {
 impl Findings {
     #[cold]
     pub fn found(&self, rule: &'static str, text: String) {
-        self.violations.fetch_add(1, Ordering::Relaxed);
         let violation = Violation { rule, text };
-        if let Some(listener) = &*self.listener.lock().unwrap_or_else(PoisonError::into_inner) {
-            listener(&violation);
-        }
+        self.keep(&violation);
+        self.tell(&violation);
+    }
+
+    /// From now on it is in reports.
+    pub fn keep(&self, violation: &Violation) {
+        self.violations.fetch_add(1, Ordering::Relaxed);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() < KEPT_MAX {
-            kept.push(violation);
+            kept.push(violation.clone());
+        }
+    }
+
+    /// Calls who wants to know. No lock is held meanwhile: whoever is called may use the object.
+    pub fn tell(&self, violation: &Violation) {
+        let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(listener) = listener {
+            listener(violation);
         }
     }
 
@@ -76,7 +87,7 @@ impl Findings {
     }
 
     pub fn listen(&self, listener: impl Fn(&Violation) + Send + Sync + 'static) {
-        *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(listener));
+        *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(listener));
     }
 
     pub fn report(&self, exact: bool) -> Report {

@@ -5,7 +5,7 @@ use selvedge_history::monitor::{Alarm, Did, Span};
 
 use super::raw::PushPop;
 use super::record::{Checker, Record, Recorder};
-use super::report::{Findings, Report, Violation};
+use super::report::{Report, Violation};
 
 pub(crate) const PUSH: u64 = 1;
 pub(crate) const POP: u64 = 2;
@@ -78,7 +78,7 @@ impl Checker for Rules {
         }
     }
 
-    fn ret(&mut self, record: &Record, findings: &Findings) {
+    fn ret(&mut self, record: &Record, found: &mut Vec<Violation>) {
         self.now += 1;
         match record.kind {
             PUSH => self.rules.ret_insert(self.now, record.note, &record.value),
@@ -88,13 +88,21 @@ impl Checker for Rules {
                 self.rules.ret_remove(span, value, &mut self.alarms);
             }
         }
-        self.alarms.drain(..).for_each(|alarm| tell(&alarm, findings));
+        found.extend(self.alarms.drain(..).map(|alarm| told(&alarm)));
     }
 
-    fn start_over(&mut self) {
+    fn start_over(&mut self, unknown: u64) {
         self.unchecked += self.rules.unchecked();
-        self.rules = Collection::new(Order::Lifo);
-        self.rules.attach();
+        self.rules.start_over();
+        self.rules.miss(unknown);
+    }
+
+    fn give_up(&mut self, record: &Record) {
+        if record.kind == POP {
+            // Nothing is inside that could be wrong without it.
+            self.rules.fail_remove(record.note, &mut self.alarms);
+            self.alarms.clear();
+        }
     }
 
     fn unchecked(&self) -> u64 {
@@ -102,8 +110,8 @@ impl Checker for Rules {
     }
 }
 
-/// Says what was found, with the values by thread and number.
-pub(crate) fn tell(alarm: &Alarm<u64>, findings: &Findings) {
+/// What was found, with the values by thread and number.
+fn told(alarm: &Alarm<u64>) -> Violation {
     let shown = alarm.operations.iter().map(|shown| {
         let did = match shown.did {
             Did::Insert => "put in",
@@ -117,5 +125,5 @@ pub(crate) fn tell(alarm: &Alarm<u64>, findings: &Findings) {
         format!("{value}{did} by thread {}", shown.span.thread)
     });
     let shown: Vec<String> = shown.collect();
-    findings.found(alarm.rule.name(), format!("{}: {}", alarm.rule.sentence(), shown.join("; ")));
+    Violation { rule: alarm.rule.name(), text: format!("{}: {}", alarm.rule.sentence(), shown.join("; ")) }
 }

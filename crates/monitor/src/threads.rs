@@ -1,10 +1,10 @@
 //! Small numbers for the threads of the process, so that what is kept for each can be found without a map.
 //!
-//! Invariant: no two live threads have the same number. The number of a thread that ended is given to another.
+//! Invariant: no two live threads have the same number, and numbers are less than [`THREADS_MAX`]. The number of a thread that ended is given to another.
 
 use std::cell::Cell;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// How many threads can be told apart; those beyond are not checked, and their operations are counted.
 pub const THREADS_MAX: usize = 256;
@@ -18,24 +18,25 @@ const NONE: usize = usize::MAX - 1;
 /// Numbers of threads that have ended.
 static FREE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
-/// How many numbers were given so far.
+/// How many numbers were given so far; only who has locked those that are free gives one.
 static GIVEN: AtomicUsize = AtomicUsize::new(0);
 
-struct Number(usize);
+struct Number(Option<usize>);
 
 impl Number {
     fn take() -> Self {
-        let free = FREE.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop();
-        Number(free.unwrap_or_else(|| GIVEN.fetch_add(1, Ordering::SeqCst)))
+        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        Number(free.pop().or_else(|| {
+            let next = GIVEN.load(Ordering::SeqCst);
+            (next < THREADS_MAX).then(|| GIVEN.fetch_add(1, Ordering::SeqCst))
+        }))
     }
 }
 
 impl Drop for Number {
     fn drop(&mut self) {
         NUMBER.set(NONE);
-        if let Ok(mut free) = FREE.lock() {
-            free.push(self.0);
-        }
+        FREE.lock().unwrap_or_else(PoisonError::into_inner).extend(self.0);
     }
 }
 
@@ -57,7 +58,7 @@ fn first(number: usize) -> Option<usize> {
     if number == NONE {
         return None;
     }
-    let number = OWNED.try_with(|number| number.0).ok().filter(|number| *number < THREADS_MAX);
+    let number = OWNED.try_with(|number| number.0).ok().flatten();
     NUMBER.set(number.unwrap_or(NONE));
     number
 }

@@ -146,10 +146,33 @@ impl Track {
         (added..removals.taken()).map(|number| cube(self.removed.read(number))).fold(0, u64::wrapping_add)
     }
 
+    /// A number that grows with every insertion that is written down, every value that is taken out and every change of the sums; none during one.
+    pub fn counts(&self) -> Option<u64> {
+        let changes = self.sums.changes.load(Ordering::Acquire);
+        let counts = changes.wrapping_add(self.insertions.next()).wrapping_add(self.removals().taken());
+        changes.is_multiple_of(2).then_some(counts)
+    }
+
+    /// Whether the thread's insertion that was called then is not written down yet.
+    pub fn is_entering(&self, called: u64) -> bool {
+        self.insertions.next() <= called
+    }
+
+    /// Of the last removals those that took out such values: how many, and the sum of their cubes.
+    pub fn removed_that(&self, is_such: impl Fn(u64) -> bool) -> (u64, u64) {
+        let taken = self.removals().taken();
+        let last = (taken.saturating_sub(REMOVALS as u64)..taken).map(|number| self.removed.read(number));
+        let such = last.filter(|stamp| is_such(*stamp));
+        such.fold((0, 0), |(number, sum), stamp| (number + 1, sum.wrapping_add(cube(stamp))))
+    }
+
     /// The thread adds up what it took out, before that is overwritten.
     #[cold]
-    fn add_up(&self) {
+    pub fn add_up(&self) {
         let (removals, sum) = (self.removals(), self.not_added(self.removals()));
+        if removals.taken() == self.sums.removed.load(Ordering::Relaxed) {
+            return;
+        }
         self.sums.change(|sums| {
             sums.removed.store(removals.taken(), Ordering::Relaxed);
             add(&sums.removed_sum, sum);
@@ -177,6 +200,15 @@ impl Track {
                 sums.row_from.store(returned + 1, Ordering::Relaxed);
             }
             self.insertions.over(called, returned);
+        });
+    }
+
+    /// The thread's own insertion of the value with this stamp is over, and nobody knows what it did. Sums are of no use from then on.
+    #[cold]
+    pub fn lost(&self, stamp: u64, over: u64) {
+        self.sums.change(|sums| {
+            sums.row_from.store(over + 1, Ordering::Relaxed);
+            self.insertions.lost(unstamp(stamp).1, over);
         });
     }
 

@@ -170,7 +170,10 @@ fn what_happened_before_is_not_known() {
     assert_eq!(run.stdout.matches("violation not-inside").count(), 3);
     let attached = with_input(&["monitor", "--object", "queue", "--attach"], input.as_bytes()).expect(3);
     assert!(attached.stdout.contains("what happened before the monitor began"), "{}", attached.stdout);
-    let wrong = input + &events("a", &["deq -> 2"]);
+    // What does not come out may have been taken by a removal that was called before; what comes out too late was not.
+    let lost = input + &events("a", &["deq -> 2"]);
+    with_input(&["monitor", "--object", "queue", "--attach"], lost.as_bytes()).expect(3);
+    let wrong = lost + &events("a", &["deq -> 1"]);
     with_input(&["monitor", "--object", "queue", "--attach"], wrong.as_bytes()).expect(1);
     let refused = selvedge(&["monitor", "--object", "mutex", "--attach"]).expect(2);
     assert!(refused.stderr.contains("would have to be known"), "{}", refused.stderr);
@@ -220,6 +223,61 @@ fn several_writers_at_once() {
     assert!(run.stdout.contains("enq(3)") && run.stdout.contains("deq -> 4"), "{}", run.stdout);
     assert!(run.stdout.contains("8 operations (16 events)"), "nothing is lost: {}", run.stdout);
     assert!(!path.exists(), "the socket is gone");
+}
+
+/// One thread is never in two operations, whatever its times say: with equal times, and with clocks that may be apart.
+#[test]
+fn operations_of_one_thread_with_equal_times() {
+    let steps = [
+        ("b", 1, r#""call":"enq","value":7"#),
+        ("b", 2, r#""return":null"#),
+        ("a", 10, r#""call":"enq","value":1"#),
+        ("a", 20, r#""return":null"#),
+        ("a", 20, r#""call":"deq""#),
+        ("a", 20, r#""return":7"#),
+        ("a", 20, r#""call":"deq""#),
+        ("a", 40, r#""return":1"#),
+    ];
+    let told = |steps: &[(&str, i64, &str)]| -> String {
+        steps.iter().map(|(thread, time, event)| timed(*time, &format!("{event},\"thread\":\"{thread}\""))).collect()
+    };
+    let input = told(&steps);
+    // What would be wrong only in the order of that thread is not seen, so nothing is said to be right.
+    for skew in ["none", "1s"] {
+        let run = with_input(&["monitor", "--object", "queue", "--skew", skew], input.as_bytes()).expect(3);
+        assert!(run.stdout.contains("4 operations (8 events)"), "{}", run.stdout);
+        assert!(run.stdout.contains("operations were taken to overlap with the one before it"), "{}", run.stdout);
+        assert!(!run.stdout.contains("did not fit"), "{}", run.stdout);
+    }
+    // A value that nobody put in is seen, and its thread called by its name.
+    let wrong = input + &told(&[("a", 40, r#""call":"deq""#), ("a", 40, r#""return":9"#)]);
+    let run = monitor("queue", &wrong).expect(1);
+    assert!(run.stdout.contains("thread a: deq -> 9"), "{}", run.stdout);
+    // A return that never came is one still.
+    let missing: Vec<_> = steps.iter().enumerate().filter(|(i, _)| *i != 3).map(|(_, step)| *step).collect();
+    let run = monitor("queue", &told(&missing)).expect(3);
+    assert!(run.stderr.contains("whose last call did not return"), "{}", run.stderr);
+}
+
+/// What comes without a time beside other writers may be about what is held back.
+#[test]
+fn an_event_without_a_time_is_no_alarm() {
+    let path = scratch("monitor-untimed.sock");
+    let address = format!("unix:{}", path.display());
+    let mut beside = Beside::start(&["--object", "queue", "--listen", &address, "--window", "2s"]);
+    beside.says();
+    let mut one = UnixStream::connect(&path).expect("it listens");
+    one.write_all(b"{\"call\":\"deq\",\"thread\":0}\n").expect("it reads");
+    std::thread::sleep(Duration::from_millis(200));
+    let mut two = UnixStream::connect(&path).expect("it listens");
+    let put = timed(10, r#""call":"enq","thread":0,"value":5"#) + &timed(20, r#""return":null,"thread":0"#);
+    two.write_all(put.as_bytes()).expect("it reads");
+    std::thread::sleep(Duration::from_millis(200));
+    one.write_all(b"{\"return\":5,\"thread\":0}\n").expect("it reads");
+    drop((one, two));
+    std::thread::sleep(Duration::from_millis(300));
+    let run = beside.end().expect(3);
+    assert_eq!(violations(&run), 0, "{}", run.stdout);
 }
 
 /// How many violations were told.

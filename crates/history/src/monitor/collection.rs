@@ -59,8 +59,10 @@ enum Standing {
     Settled,
     /// Inserted while it was inside: only counted.
     Repeated,
-    /// Reported as lost, or taken to be what a removal of unknown outcome took.
+    /// Reported as lost.
     Reported,
+    /// Taken to be what a removal of unknown outcome took.
+    Excused,
     /// Not in use.
     Gone,
 }
@@ -124,6 +126,10 @@ pub struct Collection<V> {
     reported: VecDeque<u32>,
     /// Removals whose outcome nobody knows: each may have taken one value.
     ghosts: u64,
+    /// Events that nobody saw: each may have been the call of a removal that is open still.
+    missed: u64,
+    /// Any number of removals may be open whose calls nobody saw.
+    unseen: bool,
     excused: u64,
     /// Removals called before this lack presences that were forgotten.
     blind_before: u64,
@@ -153,6 +159,8 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
             lifo: (order == Order::Lifo).then(|| Box::new(Lifo::new())),
             reported: VecDeque::new(),
             ghosts: 0,
+            missed: 0,
+            unseen: false,
             excused: 0,
             blind_before: 0,
             lenient: false,
@@ -162,9 +170,41 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
         }
     }
 
-    /// One that may hold values from before: what comes out and was never seen to go in is no alarm.
+    /// One that was in use before: what comes out and was never seen to go in is no alarm, and removals may be open whose calls nobody saw.
     pub fn attach(&mut self) {
         self.lenient = true;
+        self.unseen = true;
+        self.expect_ghosts();
+    }
+
+    /// So many events were missed, each of which may have put something in, or have been the call of a removal that is open still.
+    pub fn miss(&mut self, events: u64) {
+        self.lenient = true;
+        self.missed += events;
+        self.expect_ghosts();
+    }
+
+    /// Something happened that nobody knows: what is inside is forgotten. Removals that are open may take what comes in from now on, and so may those that nobody knows the outcome of.
+    pub fn start_over(&mut self) {
+        let mut anew = Collection::new(self.order);
+        anew.inside_max = self.inside_max;
+        (anew.ghosts, anew.missed, anew.unseen) = (self.ghosts, self.missed, self.unseen);
+        anew.lenient = true;
+        anew.expect_ghosts();
+        std::mem::take(&mut self.removing).into_keys().for_each(|open| anew.call_remove(open));
+        *self = anew;
+    }
+
+    /// How many removals may take a value without anybody being told.
+    fn unknown(&self) -> u64 {
+        if self.unseen { u64::MAX } else { self.ghosts + self.missed }
+    }
+
+    fn expect_ghosts(&mut self) {
+        let unknown = self.unknown();
+        if let Some(lifo) = &mut self.lifo {
+            lifo.expect_ghosts(unknown);
+        }
     }
 
     /// From that many values on new ones are not remembered; what comes out unknown is then no alarm.
@@ -272,9 +312,7 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
     /// Nobody will know what a removal that was called at `call` did: it may take out one value at any time from then on.
     pub fn forget_remove(&mut self, call: u64, alarms: &mut Vec<Alarm<V>>) {
         self.ghosts += 1;
-        if let Some(lifo) = &mut self.lifo {
-            lifo.expect_ghost();
-        }
+        self.expect_ghosts();
         self.fail_remove(call, alarms);
     }
 
@@ -311,14 +349,17 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
         if standing == Standing::Repeated {
             return self.take_copy(place);
         }
-        if standing == Standing::Reported {
+        if matches!(standing, Standing::Reported | Standing::Excused) {
             self.reported.retain(|&reported| reported != place);
         }
+        // Nobody else took it, then.
+        self.excused -= u64::from(standing == Standing::Excused);
         self.unsettle(place);
         self.drop_stay(place);
         match self.order {
             Order::Fifo => {
-                let by = latest.filter(|by| standing == Standing::Settled && insert.ret < by.insert.call);
+                let counts = matches!(standing, Standing::Settled | Standing::Excused);
+                let by = latest.filter(|by| counts && insert.ret < by.insert.call);
                 alarms.extend(by.map(|by| overtaken(value.clone(), insert, Some(remove), by)));
                 if self.latest.as_ref().is_none_or(|latest| latest.insert.call < insert.call) {
                     self.latest = Some(Latest { value: value.clone(), insert, remove });
@@ -468,6 +509,7 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
             && self.waiting.is_empty()
             && self.lifo.as_ref().is_none_or(|lifo| lifo.is_fresh())
             && self.ghosts == 0
+            && self.excused == 0
     }
 }
 

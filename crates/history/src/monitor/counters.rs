@@ -109,6 +109,11 @@ impl<V: Clone + Eq + Hash> Counters<V> {
         self.lenient = true;
     }
 
+    /// A removal that was called before these counters began has returned this value.
+    pub fn forget(&mut self, value: &V) {
+        self.take(value);
+    }
+
     /// An insertion did not happen.
     pub fn fail_insert(&mut self, value: &V) {
         self.take(value);

@@ -108,6 +108,13 @@ impl<O: Object> Frontier<O> {
         Some(after)
     }
 
+    /// From now on nothing that is open or comes later is looked at.
+    fn lose(&mut self) {
+        self.lost = true;
+        self.ways = HashSet::new();
+        self.open = Vec::new();
+    }
+
     /// Goes on after a violation as though the operation had not happened, or had with any result: what follows is judged as if nothing was wrong.
     fn recover(&mut self, op: u64, input: &O::Input) {
         let mut next = Vec::new();
@@ -120,7 +127,9 @@ impl<O: Object> Frontier<O> {
             ways.insert(Way { state: way.state.clone(), done });
         }
         self.ways = ways;
-        self.lost |= self.ways.len() > WAYS_MAX;
+        if self.ways.len() > WAYS_MAX {
+            self.lose();
+        }
     }
 }
 
@@ -130,17 +139,15 @@ where
 {
     fn call(&mut self, op: u64, method: &str, argument: &Value) -> Result<(), Misuse> {
         let input = self.object.input(method, argument)?;
-        self.open.push((op, input));
+        if !self.lost {
+            self.open.push((op, input));
+        }
         Ok(())
     }
 
     fn ret(&mut self, op: u64, output: &Value) -> Result<bool, Misuse> {
         let Some(place) = self.open.iter().position(|(open, _)| *open == op) else { return Ok(true) };
         self.object.admits(&self.open[place].1, output)?;
-        if self.lost {
-            self.open.swap_remove(place);
-            return Ok(true);
-        }
         let input = self.open[place].1.clone();
         let after = self.returned(op, &input, output);
         self.open.swap_remove(place);
@@ -163,9 +170,6 @@ where
     fn fail(&mut self, op: u64) -> bool {
         let Some(place) = self.open.iter().position(|(open, _)| *open == op) else { return true };
         let (_, input) = self.open.swap_remove(place);
-        if self.lost {
-            return true;
-        }
         let without = |way: &&Way<O::State>| way.done.iter().all(|done| done.op != op);
         let ways: HashSet<_> = self.ways.iter().filter(without).cloned().collect();
         if ways.is_empty() {
@@ -177,8 +181,7 @@ where
     }
 
     fn give_up(&mut self) {
-        self.lost = true;
-        self.ways = HashSet::new();
+        self.lose();
     }
 
     fn is_lost(&self) -> bool {

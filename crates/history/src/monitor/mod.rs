@@ -48,4 +48,4 @@ mod stream;
 pub use alarm::{Alarm, Did, Rule, Shown, Span};
 pub use doubt::Doubt;
 pub use merge::Merge;
-pub use stream::{Called, Counts, Monitor, Refused, Settings, ShownOperation, Violation};
+pub use stream::{Called, Counts, Missed, Monitor, Refused, Settings, ShownOperation, Violation};

@@ -8,7 +8,7 @@ use super::counters::Counters;
 use super::frontier::{Follow, Frontier};
 use super::permits::Permits;
 use super::register::RegisterRule;
-use super::stream::Settings;
+use super::stream::{Missed, Settings};
 use crate::object::{Kind, Misuse, Object, ObjectVisitor};
 use crate::{Outcome, Value};
 
@@ -43,9 +43,8 @@ pub(super) struct OpenOperation {
 
 #[derive(Debug)]
 pub(super) struct Part {
-    kind: Kind,
     rules: Rules,
-    /// Operations called before this are not looked at: the part started over since.
+    /// Of operations called before this little is known: the part started over since.
     since: u64,
     /// Operations that the object does not have and that are open: nothing can be said meanwhile.
     pub strange: u32,
@@ -85,8 +84,7 @@ impl Part {
     /// One in which nothing has happened.
     pub fn new(kind: Kind, settings: &Settings) -> Result<Self, Misuse> {
         let rules = Self::rules(kind, settings)?;
-        let mut part =
-            Part { kind, rules, since: 0, strange: 0, unchecked: 0, unchecked_before: 0, repeated_before: 0 };
+        let mut part = Part { rules, since: 0, strange: 0, unchecked: 0, unchecked_before: 0, repeated_before: 0 };
         if settings.attach {
             part.attach();
         }
@@ -142,15 +140,33 @@ impl Part {
         }
     }
 
-    /// Forgets everything: nobody knows what is inside. What is open now is not looked at.
+    /// Forgets everything: nobody knows what is inside. What is open now may still take effect, and is not looked at otherwise.
     pub fn start_over(&mut self, now: u64, settings: &Settings) {
         (self.unchecked_before, self.repeated_before) = (self.unchecked(), self.repeated());
         self.unchecked = 0;
         self.since = now;
-        if !matches!(self.rules, Rules::Other { .. }) {
-            self.rules = Self::rules(self.kind, settings).expect("it was made before");
+        match &mut self.rules {
+            Rules::Collection(collection) => collection.start_over(),
+            Rules::Counted(counters) => {
+                **counters = Counters::new(settings.k.unwrap_or(0));
+                counters.attach();
+            }
+            Rules::Register { rule, ways } => {
+                rule.start_over();
+                ways.give_up();
+            }
+            Rules::Other { .. } => self.attach(),
         }
-        self.attach();
+    }
+
+    /// The part has started over, or was made after others did: some of what was missed may be calls of this object that are open still.
+    pub fn miss(&mut self, missed: Missed) {
+        if let Rules::Collection(collection) = &mut self.rules {
+            match missed {
+                Missed::Some(events) => collection.miss(events),
+                Missed::Many => collection.attach(),
+            }
+        }
     }
 
     /// Whether an operation fits the object.
@@ -206,8 +222,31 @@ impl Part {
     pub fn end(&mut self, at: u64, op: &OpenOperation, outcome: &Outcome, alarms: &mut Vec<Alarm<Value>>) {
         if op.call <= self.since || self.strange > 0 {
             self.unchecked += 1;
-            return;
+            return self.end_unchecked(at, op, outcome, alarms);
         }
+        self.end_checked(at, op, outcome, alarms);
+    }
+
+    /// An operation ends of which not everything is known: what it certainly did is done, and nothing is said about it.
+    fn end_unchecked(&mut self, at: u64, op: &OpenOperation, outcome: &Outcome, alarms: &mut Vec<Alarm<Value>>) {
+        let is_before = op.call <= self.since;
+        match (&mut self.rules, op.method, outcome) {
+            // What it took is not inside any more, and what waited for it can be decided.
+            (Rules::Collection(_), "deq" | "pop" | "poll" | "remove", _) => self.end_checked(at, op, outcome, alarms),
+            (Rules::Counted(counters), "deq", Outcome::Return(value)) if is_before => counters.forget(value),
+            (Rules::Register { rule, .. }, "write", Outcome::Return(_) | Outcome::Fail) if is_before => {
+                rule.end_write_before(at, &op.argument);
+            }
+            (Rules::Register { rule, .. }, "read", _) if is_before => rule.drop_read(op.call),
+            _ if is_before => {}
+            _ => self.end_checked(at, op, outcome, alarms),
+        }
+        if self.strange > 0 {
+            alarms.clear();
+        }
+    }
+
+    fn end_checked(&mut self, at: u64, op: &OpenOperation, outcome: &Outcome, alarms: &mut Vec<Alarm<Value>>) {
         let span = Span { thread: op.thread, call: op.call, ret: at };
         match &mut self.rules {
             Rules::Collection(collection) => match op.method {
@@ -298,13 +337,14 @@ impl Part {
         }
     }
 
-    /// Whether a part that is made anew would be the same.
-    pub fn is_fresh(&self) -> bool {
-        self.since == 0
+    /// Whether a part that is made anew would be the same; `missed` when that is one that has started over.
+    pub fn is_fresh(&self, missed: bool) -> bool {
+        (self.since == 0 || missed)
             && self.strange == 0
             && match &self.rules {
                 Rules::Collection(collection) => collection.is_fresh(),
                 Rules::Register { .. } | Rules::Counted(_) => false,
+                Rules::Other { ways, .. } if missed => ways.is_lost(),
                 Rules::Other { ways, .. } => ways.is_fresh(),
             }
     }

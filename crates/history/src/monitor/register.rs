@@ -59,9 +59,27 @@ impl<V: Clone + Eq + Hash> RegisterRule<V> {
         }
     }
 
-    /// One that was written before: what is read and was never seen to be written is no alarm.
+    /// One that was written before: what is read and was never seen to be written is no alarm, and nobody knows what it holds.
     pub fn attach(&mut self) {
         self.lenient = true;
+        self.clusters.clear();
+    }
+
+    /// Something happened that nobody knows. A write that is open may take effect at any time from now on: reads of its value are not checked until it is overwritten for certain.
+    pub fn start_over(&mut self) {
+        (self.lenient, self.forgotten, self.unchecked) = (true, None, 0);
+        self.clusters.retain(|_, cluster| {
+            cluster.repeated.get_or_insert(cluster.write.ret);
+            cluster.open > 0
+        });
+    }
+
+    /// A write returns, or did not happen, that was called before the register started over.
+    pub fn end_write_before(&mut self, at: u64, value: &V) {
+        if let Some(cluster) = self.clusters.get_mut(value).filter(|cluster| cluster.repeated.is_some()) {
+            cluster.open = cluster.open.saturating_sub(1);
+            cluster.repeated = Some(at);
+        }
     }
 
     /// A write is called. Moments only ever grow, from 1.

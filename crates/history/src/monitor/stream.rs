@@ -43,6 +43,15 @@ impl Default for Settings {
     }
 }
 
+/// What nobody saw of the events so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missed {
+    /// At most so many: 0 where only their order is not known, or what they did.
+    Some(u64),
+    /// Any number of them.
+    Many,
+}
+
 /// A call.
 #[derive(Clone, Debug, Default)]
 pub struct Called<'a> {
@@ -199,8 +208,8 @@ type PartName = Option<Box<(String, Value)>>;
 pub struct Monitor {
     kind: Kind,
     settings: Settings,
-    /// What the settings said at first; starting over is like being attached.
-    attached: bool,
+    /// What was missed so far, if checking has started over.
+    missed: Option<Missed>,
     methods: Vec<(String, &'static str)>,
     numbers: HashMap<Value, u32, RandomState>,
     threads: HashMap<u32, Thread, RandomState>,
@@ -228,7 +237,7 @@ impl Monitor {
             only: Part::new(kind, &settings)?,
             parts: HashMap::default(),
             sweep_at: PARTS_SWEPT,
-            attached: settings.attach,
+            missed: None,
             settings,
             alarms: Vec::new(),
             found: Vec::new(),
@@ -245,7 +254,7 @@ impl Monitor {
 
     /// Whether the object was in use before.
     pub(super) fn is_attached(&self) -> bool {
-        self.attached
+        self.settings.attach
     }
 
     /// What is watched.
@@ -309,8 +318,8 @@ impl Monitor {
         let open = number.and_then(|number| self.threads.get_mut(&number)).and_then(|thread| thread.open.take());
         let Some(open) = open else {
             self.counts.refused += 1;
-            // Its call was missed, and with it what it did.
-            self.start_over();
+            // Its call was missed, and with it what it did; that is over now.
+            self.start_over(Missed::Some(0));
             return Err(Refused::OutcomeWithoutCall);
         };
         if let (false, Outcome::Return(output)) = (open.strange, &outcome) {
@@ -319,7 +328,10 @@ impl Monitor {
                 let method = (*method).to_owned();
                 let settings = self.settings.clone();
                 let at = self.counts.events;
-                self.part(&open.part).start_over(at, &settings);
+                let part = self.part(&open.part);
+                part.start_over(at, &settings);
+                // Whatever it did is forgotten, and it is not open any more.
+                part.end(at, &open.operation, &Outcome::Fail, &mut Vec::new());
                 self.counts.restarts += 1;
                 self.counts.refused += 1;
                 return Err(Refused::Misuse { method, misuse });
@@ -354,13 +366,18 @@ impl Monitor {
         self.alarms = alarms;
     }
 
-    /// Something was missed and nobody knows what: nothing that happened before, or is open, counts any more.
-    pub fn start_over(&mut self) {
+    /// Something was missed: nothing that happened before counts any more. What is open, also of what was missed, may take effect at any time.
+    pub fn start_over(&mut self, missed: Missed) {
         let at = self.counts.events;
         for part in self.parts.values_mut().chain([&mut self.only]) {
             part.start_over(at, &self.settings);
+            part.miss(missed);
         }
-        self.settings.attach = true;
+        self.missed = match (self.missed, missed) {
+            (Some(Missed::Many), _) | (_, Missed::Many) => Some(Missed::Many),
+            (Some(Missed::Some(before)), Missed::Some(events)) => Some(Missed::Some(before + events)),
+            (None, missed) => Some(missed),
+        };
         self.counts.restarts += 1;
     }
 
@@ -433,8 +450,9 @@ impl Monitor {
         let Some(name) = name else { return &mut self.only };
         if self.parts.len() >= self.sweep_at {
             let (mut unchecked, mut repeated) = (0, 0);
+            let missed = self.missed.is_some();
             self.parts.retain(|_, part| {
-                let fresh = part.is_fresh();
+                let fresh = part.is_fresh(missed);
                 if fresh {
                     unchecked += part.unchecked();
                     repeated += part.repeated();
@@ -445,7 +463,14 @@ impl Monitor {
             self.repeated_before += repeated;
             self.sweep_at = (2 * self.parts.len()).max(PARTS_SWEPT);
         }
-        let make = || Part::new(self.kind, &self.settings).expect("one was made before");
+        let make = || {
+            let mut part = Part::new(self.kind, &self.settings).expect("one was made before");
+            if let Some(missed) = self.missed {
+                part.start_over(0, &self.settings);
+                part.miss(missed);
+            }
+            part
+        };
         self.parts.entry((**name).clone()).or_insert_with(make)
     }
 

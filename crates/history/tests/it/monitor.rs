@@ -6,6 +6,7 @@
 //! SELVEDGE_MONITOR=1000000 cargo test --release -p selvedge-history --test it monitor
 //! ```
 
+mod missed;
 mod stacks;
 
 use std::collections::HashMap;

@@ -121,7 +121,7 @@ fn an_operation_that_panics_does_not_make_two_values_one() {
     crate::threads::pretend(2);
     let watch = Watch::new(2);
     let first = watch.enter(0);
-    watch.unseen();
+    watch.lost(first);
     assert_ne!(first, watch.enter(0));
     assert_eq!(watch.findings.report(false).unchecked(), 1);
 }

@@ -175,3 +175,47 @@ fn sums_are_those_of_the_values() {
         assert_eq!((totals.taken, totals.removed_sum), removed);
     }
 }
+
+/// As many values are out as insertions have returned, but one of them is that of an insertion that is open: the other is inside, and an empty answer is false.
+#[test]
+fn an_empty_answer_is_not_confirmed_by_the_value_of_an_open_insertion() {
+    crate::threads::pretend(THREADS);
+    for is_false in [true, false] {
+        let watch = Watch::new();
+        let (slow, quick, taker) = (watch.of(0), watch.of(1), watch.of(2));
+        let first = watch.enter(slow);
+        let second = watch.enter(quick);
+        if is_false {
+            watch.entered(quick, second);
+        }
+        watch.left(taker, watch.leave(taker), first.get());
+        watch.found_empty(taker, watch.leave(taker));
+        if !is_false {
+            watch.entered(quick, second);
+        }
+        watch.entered(slow, first);
+        watch.left(taker, watch.leave(taker), second.get());
+        let report = watch.report();
+        let expected = if is_false { super::super::Verdict::Unknown } else { super::super::Verdict::NothingWrong };
+        assert_eq!((report.violations(), report.verdict()), (&[][..], expected));
+    }
+}
+
+/// An insertion that panics may have put its value in at any time until then, whatever its thread does next.
+#[test]
+fn an_insertion_that_panics_is_not_known_to_be_before_others() {
+    crate::threads::pretend(THREADS);
+    let watch = Watch::new();
+    let (one, other) = (watch.of(0), watch.of(1));
+    let panicked = watch.enter(one);
+    for _ in 0..2 {
+        let stamp = watch.enter(other);
+        watch.entered(other, stamp);
+        watch.left(other, watch.leave(other), stamp.get());
+    }
+    watch.unwound_push(one, panicked);
+    watch.entered(one, watch.enter(one));
+    watch.left(other, watch.leave(other), panicked.get());
+    let report = watch.report();
+    assert_eq!((report.violations(), report.verdict()), (&[][..], super::super::Verdict::Unknown));
+}

@@ -10,6 +10,7 @@
 mod counted;
 mod live;
 mod objects;
+mod steps;
 mod with_c;
 
 /// How many operations a live queue does.

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
-use std::sync::{Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 
-use selvedge_monitor::{Exclusive, Lock, PushPop, ReadWrite, Register, Stack, Verdict};
+use selvedge_monitor::{Exclusive, Lock, PushPop, Queue, ReadWrite, Register, Stack, Stamped, Verdict};
 
 fn use_stack<S: PushPop<(u64, u64)> + Sync>(stack: &Stack<u64, S>) {
     std::thread::scope(|scope| {
@@ -158,4 +158,38 @@ fn a_right_lock_is_right_and_a_careless_one_is_not() {
     use_lock(&lock, 2_000);
     assert!(lock.report().total() > 0);
     assert!(lock.report().violations().iter().all(|violation| violation.rule == "permits"));
+}
+
+/// Who is told of a violation may use the object: no lock is held meanwhile.
+#[test]
+fn a_listener_may_use_the_object() {
+    let stack = Arc::new(Stack::wrap(Mutex::new(VecDeque::new())));
+    let (told, other) = (Arc::new(AtomicU64::new(0)), Arc::downgrade(&stack));
+    let count = Arc::clone(&told);
+    stack.on_violation(move |_| {
+        if count.fetch_add(1, SeqCst) == 0
+            && let Some(stack) = other.upgrade()
+        {
+            (0..2_000).for_each(|i| stack.push(i));
+            assert!(stack.report().total() > 0, "what is told is in the report");
+        }
+    });
+    // A queue is no stack.
+    (0..2).for_each(|i| stack.push(i));
+    assert_eq!([stack.pop(), stack.pop()], [Some(0), Some(1)]);
+    assert_eq!(stack.report().verdict(), Verdict::Fail);
+    assert!(told.load(SeqCst) > 0);
+    let queue: Arc<Queue<u64, Mutex<Vec<Stamped<u64>>>>> = Arc::new(Queue::wrap(Mutex::new(Vec::new())));
+    let other = Arc::downgrade(&queue);
+    queue.on_violation(move |_| {
+        if let Some(queue) = other.upgrade() {
+            queue.pop();
+            queue.examine();
+        }
+    });
+    (0..5).for_each(|i| queue.push(i));
+    (0..5).for_each(|_| {
+        queue.pop();
+    });
+    assert_eq!(queue.report().verdict(), Verdict::Fail);
 }

@@ -4,7 +4,7 @@
 //! wrong: no violation rests on an event whose neighbours are unknown.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Mutex;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use selvedge_history::Value;
 use selvedge_history::format::{LineEvent, read_line};
-use selvedge_history::monitor::{Called, Merge, Monitor, Refused, Rule, Settings, Violation};
+use selvedge_history::monitor::{Called, Merge, Missed, Monitor, Refused, Rule, Settings, Violation};
 use selvedge_history::object::{Kind, Misuse};
 use serde_json::json;
 
@@ -31,6 +31,9 @@ const SAID_MAX: u64 = 5;
 /// How many events are held back at most.
 const HELD_MAX: usize = 1 << 20;
 
+/// How many threads of a writer are remembered that have nothing open.
+const THREADS_MAX: usize = 1 << 16;
+
 /// How often the snapshot for metrics is made.
 const SNAPSHOT: Duration = Duration::from_millis(100);
 
@@ -41,18 +44,38 @@ pub struct Voice {
 }
 
 struct Writer {
-    /// The names of its threads, so that those of several writers are never the same.
-    threads: HashMap<Value, Value>,
+    threads: HashMap<Value, Thread>,
     /// When it last sent something, and the greatest time in that.
     last: Instant,
     latest: Option<i64>,
     lines: u64,
     idle: bool,
+    /// From so many threads on, those with nothing open are forgotten.
+    sweep_at: usize,
+}
+
+/// A thread of some writer. Its operations may seem to overlap: at equal times, and where clocks are apart, a call comes before the return of the operation before it. Such
+/// a call goes to another lane, which is a thread of its own for the monitor.
+struct Thread {
+    /// Its name, which is never that of another writer's thread.
+    name: Value,
+    /// The operation whose call was the last to arrive, until its return does.
+    called: Option<u64>,
+    /// By lane: the operation that is open there.
+    lanes: Vec<Option<u64>>,
+}
+
+impl Thread {
+    /// The thread that the monitor is told.
+    fn lane(&self, lane: usize) -> Value {
+        if lane == 0 { self.name.clone() } else { Value::list([self.name.clone(), Value::Int(lane as i64)]) }
+    }
 }
 
 /// What waits for its turn.
 enum Held {
-    Event(u64, LineEvent<'static>),
+    /// Of which writer, and of which operation: 0 where that is not known.
+    Event(u64, u64, LineEvent<'static>),
     /// The writer is gone; its threads have nothing open any more.
     Left(u64),
 }
@@ -65,6 +88,12 @@ pub struct Watcher {
     merge: Merge<Held>,
     window: Duration,
     timed: bool,
+    /// How many operations were called that have a time.
+    operations: u64,
+    /// Those of which the return has arrived and waits.
+    returning: HashSet<u64>,
+    /// How many went to another lane.
+    crowded: u64,
     by_rule: HashMap<Rule, u64>,
     unreadable: u64,
     cut: u64,
@@ -79,6 +108,30 @@ pub struct Watcher {
     kept: Option<Vec<Violation>>,
 }
 
+impl Writer {
+    /// One of its threads. Sockets number their writers from 1. From [`THREADS_MAX`] on, those with nothing open are forgotten.
+    fn thread(&mut self, number: u64, thread: &Value) -> &mut Thread {
+        if !self.threads.contains_key(thread) {
+            if self.threads.len() >= self.sweep_at {
+                self.threads.retain(|_, thread| thread.called.is_some() || thread.lanes.iter().any(Option::is_some));
+                self.sweep_at = (2 * self.threads.len()).max(THREADS_MAX);
+            }
+            let name = if number == 0 { thread.clone() } else { Value::text(format!("{number}/{thread}")) };
+            self.threads.insert(thread.clone(), Thread { name, called: None, lanes: Vec::new() });
+        }
+        self.threads.get_mut(thread).expect("it is there")
+    }
+}
+
+/// A thread as its writer calls it.
+fn without_lane(thread: &mut Value) {
+    if let Value::List(of) = &*thread
+        && let [name, Value::Int(_)] = &of[..]
+    {
+        *thread = name.clone();
+    }
+}
+
 impl Watcher {
     pub fn new(kind: Kind, settings: Settings, voice: Voice) -> Result<Self, Misuse> {
         let now = Instant::now();
@@ -90,6 +143,9 @@ impl Watcher {
             merge: Merge::new(0, 0, HELD_MAX),
             window: Duration::ZERO,
             timed: false,
+            operations: 0,
+            returning: HashSet::new(),
+            crowded: 0,
             by_rule: HashMap::new(),
             unreadable: 0,
             cut: 0,
@@ -118,8 +174,14 @@ impl Watcher {
     pub fn take(&mut self, message: Message) -> Result<(), Trouble> {
         match message {
             Message::Opened(number) => {
-                let writer =
-                    Writer { threads: HashMap::new(), last: Instant::now(), latest: None, lines: 0, idle: false };
+                let writer = Writer {
+                    threads: HashMap::new(),
+                    last: Instant::now(),
+                    latest: None,
+                    lines: 0,
+                    idle: false,
+                    sweep_at: THREADS_MAX,
+                };
                 self.writers.insert(number, writer);
                 self.writers_total += 1;
                 self.merge.open(number);
@@ -135,7 +197,7 @@ impl Watcher {
             Message::Replaced => {
                 self.say("replaced", "the file was replaced: it is read from its beginning, and checking starts over");
                 self.flush();
-                self.monitor.start_over();
+                self.monitor.start_over(Missed::Many);
             }
             Message::Closed(number) => self.close(number),
         }
@@ -179,24 +241,27 @@ impl Watcher {
         let Some(time) = time else {
             // One writer's lines are in the order in which things happened; those of several are not.
             let unordered = self.writers.len() > 1 || self.timed;
-            self.feed(number, event);
-            if unordered {
-                self.untimed += 1;
-                let why = "with several writers nobody knows when it was; checking starts over";
-                self.say("untimed", &format!("writer {number}: an event without `time`: {why}"));
-                // Only now: what it put in may be out already.
-                self.monitor.start_over();
+            if !unordered {
+                return self.feed(number, 0, event);
             }
+            self.untimed += 1;
+            let why = "with several writers nobody knows when it was; checking starts over";
+            self.say("untimed", &format!("writer {number}: an event without `time`: {why}"));
+            // What it takes out may not be in yet, and what it put in may be out already.
+            self.monitor.start_over(Missed::Some(0));
+            self.feed(number, 0, event);
+            self.monitor.start_over(Missed::Some(0));
             return;
         };
         self.timed = true;
         let is_return = matches!(event, LineEvent::Outcome { .. });
-        if let Some(late) = self.merge.push(number, time, is_return, Held::Event(number, owned(event))) {
+        let operation = self.operation(number, &event);
+        if let Some(late) = self.merge.push(number, time, is_return, Held::Event(number, operation, owned(event))) {
             self.late += 1;
             let why = "checking starts over (--window TIME waits longer)";
             self.say("late", &format!("writer {number}: a call came after later events had been taken; {why}"));
             self.release(late);
-            self.monitor.start_over();
+            self.monitor.start_over(Missed::Some(0));
         }
         if let Some(writer) = self.writers.get_mut(&number) {
             writer.idle = false;
@@ -219,19 +284,34 @@ impl Watcher {
 
     fn release(&mut self, held: Held) {
         match held {
-            Held::Event(number, event) => self.feed(number, event),
+            Held::Event(number, operation, event) => self.feed(number, operation, event),
             Held::Left(number) => self.leave(number),
         }
     }
 
-    fn feed(&mut self, number: u64, event: LineEvent<'_>) {
+    /// Which operation an event with a time is of, as it arrives.
+    fn operation(&mut self, number: u64, event: &LineEvent<'_>) -> u64 {
+        let (LineEvent::Call { thread, .. } | LineEvent::Outcome { thread, .. }) = event else { return 0 };
+        let Some(writer) = self.writers.get_mut(&number) else { return 0 };
+        let thread = writer.thread(number, thread);
+        if matches!(event, LineEvent::Call { .. }) {
+            self.operations += 1;
+            thread.called = Some(self.operations);
+            return self.operations;
+        }
+        let operation = thread.called.take();
+        self.returning.extend(operation);
+        operation.unwrap_or(0)
+    }
+
+    fn feed(&mut self, number: u64, operation: u64, event: LineEvent<'_>) {
         let answer = match event {
             LineEvent::Call { thread, method, object, key, argument } => {
-                let thread = self.thread(number, thread);
+                let thread = self.calls(number, operation, thread);
                 self.monitor.call(&thread, Called { method: &method, object: &object, key, argument })
             }
             LineEvent::Outcome { thread, outcome } => {
-                let thread = self.thread(number, thread);
+                let thread = self.returns(number, operation, thread);
                 self.monitor.outcome(&thread, outcome)
             }
             LineEvent::End(_) | LineEvent::Header { .. } => Ok(()),
@@ -240,23 +320,38 @@ impl Watcher {
             self.refused(number, &refused);
         }
         if self.monitor.waiting() > 0 {
-            let found: Vec<Violation> = self.monitor.found().collect();
+            let mut found: Vec<Violation> = self.monitor.found().collect();
+            let shown = found.iter_mut().flat_map(|violation| &mut violation.operations);
+            shown.filter_map(|shown| shown.thread.as_mut()).for_each(without_lane);
             found.iter().for_each(|violation| self.tell(violation));
         }
     }
 
-    /// The name of a writer's thread. Sockets number their writers from 1.
-    fn thread(&mut self, number: u64, thread: Value) -> Value {
-        if number == 0 {
-            return thread;
+    /// The thread that calls, for the monitor.
+    fn calls(&mut self, number: u64, operation: u64, thread: Value) -> Value {
+        // One writer without times is read as it comes.
+        let writer = self.writers.get_mut(&number).filter(|_| number > 0 || self.timed);
+        let Some(writer) = writer else { return thread };
+        let thread = writer.thread(number, &thread);
+        let is_taken = |open: &Option<u64>| open.is_some_and(|open| self.returning.contains(&open));
+        let lane = thread.lanes.iter().position(|open| !is_taken(open)).unwrap_or(thread.lanes.len());
+        thread.lanes.resize(thread.lanes.len().max(lane + 1), None);
+        thread.lanes[lane] = Some(operation);
+        self.crowded += u64::from(lane > 0);
+        thread.lane(lane)
+    }
+
+    /// The thread that returns, for the monitor.
+    fn returns(&mut self, number: u64, operation: u64, thread: Value) -> Value {
+        let writer = self.writers.get_mut(&number).filter(|_| number > 0 || self.timed);
+        let Some(writer) = writer else { return thread };
+        let thread = writer.thread(number, &thread);
+        self.returning.remove(&operation);
+        let lane = thread.lanes.iter().position(|open| *open == Some(operation)).unwrap_or(0);
+        if let Some(open) = thread.lanes.get_mut(lane) {
+            *open = None;
         }
-        let Some(writer) = self.writers.get_mut(&number) else { return thread };
-        if let Some(name) = writer.threads.get(&thread) {
-            return name.clone();
-        }
-        let name = Value::text(format!("{number}/{thread}"));
-        writer.threads.insert(thread, name.clone());
-        name
+        thread.lane(lane)
     }
 
     fn refused(&mut self, number: u64, refused: &Refused) {
@@ -279,7 +374,7 @@ impl Watcher {
             &format!("writer {number}, line {line}{reason}; it may have been a call, so checking starts over"),
         );
         self.hand_out();
-        self.monitor.start_over();
+        self.monitor.start_over(Missed::Some(1));
     }
 
     /// What a writer wrote of its last line. A call is written before it is made, so half a call was not made; half a return leaves its operation open.
@@ -314,7 +409,7 @@ impl Watcher {
     fn leave(&mut self, number: u64) {
         let Some(writer) = self.writers.remove(&number) else { return };
         for thread in writer.threads.into_values() {
-            self.monitor.leave(&thread);
+            (0..thread.lanes.len().max(1)).for_each(|lane| self.monitor.leave(&thread.lane(lane)));
         }
     }
 
@@ -469,6 +564,9 @@ impl Watcher {
         doubt(self.cut, "line was cut off by the end of its writer", "lines were cut off by the end of their writers");
         doubt(self.late, "call came too late", "calls came too late");
         doubt(self.untimed, "event had no time", "events had no time");
+        let crowded = ["operation was taken to overlap", "operations were taken to overlap"]
+            .map(|what| format!("{what} with the one before it of the same thread, by their times"));
+        doubt(self.crowded, &crowded[0], &crowded[1]);
         doubts
     }
 }

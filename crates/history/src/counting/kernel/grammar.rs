@@ -53,7 +53,8 @@ pub struct Grammar {
 impl Grammar {
     /// Reads a grammar.
     pub fn parse(source: &str) -> Result<Grammar, SyntaxError> {
-        let mut parser = Parser { reader: Reader::new(source)?, places: Vec::new(), draft: Draft::default() };
+        let (places, others) = (Vec::new(), Vec::new());
+        let mut parser = Parser { reader: Reader::new(source)?, places, others, draft: Draft::default() };
         parser.file()?;
         let Parser { draft, places, .. } = parser;
         let mut grammar = Grammar {
@@ -100,6 +101,8 @@ struct Parser {
     reader: Reader,
     /// Where each rule was first named.
     places: Vec<Place>,
+    /// Where each other name of a method was given.
+    others: Vec<(Place, String)>,
     draft: Draft,
 }
 
@@ -120,7 +123,14 @@ impl Parser {
             let reason = Reason::Undefined(self.draft.rules[rule].name.clone());
             return Err(SyntaxError { place: self.places[rule], reason });
         }
-        Ok(())
+        // A log's operation would be either.
+        let is_operation = |name: &String| {
+            self.draft.names[name] != *name && self.draft.labels.iter().any(|label| label.method == *name)
+        };
+        match self.others.iter().find(|(_, name)| is_operation(name)) {
+            Some((place, name)) => Err(SyntaxError { place: *place, reason: Reason::Twice(name.clone()) }),
+            None => Ok(()),
+        }
     }
 
     /// `names acquire: lock, down`
@@ -135,6 +145,7 @@ impl Parser {
             if self.draft.names.insert(other.clone(), method.clone()).is_some_and(|old| old != method) {
                 return Err(SyntaxError { place, reason: Reason::Twice(other) });
             }
+            self.others.push((place, other));
             if !self.reader.take(",") {
                 return Ok(());
             }
@@ -145,6 +156,10 @@ impl Parser {
     fn rule(&mut self) -> Result<(), SyntaxError> {
         let place = self.reader.place();
         let name = self.reader.name("a rule, such as `Free = nothing | \"acquire\" Held`")?;
+        // These mean something else where they are used.
+        if name == "nothing" || name == "names" {
+            return Err(SyntaxError { place, reason: Reason::Twice(name) });
+        }
         let rule = self.numbered(&name, place)?;
         if std::mem::replace(&mut self.draft.rules[rule].defined, true) {
             return Err(SyntaxError { place, reason: Reason::Twice(name) });

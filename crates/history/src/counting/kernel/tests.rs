@@ -117,6 +117,9 @@ fn errors_point_at_their_place() {
         ("S = nothing ?", 1, 13, "means nothing"),
         ("names lock acquire", 1, 12, "`:` and the method's other names"),
         ("names a: b\nnames c: b\nS = nothing", 2, 10, "`b` is defined twice"),
+        ("names a: c, b\nS = \"a\" \"b\"", 1, 13, "`b` is defined twice"),
+        ("nothing = \"a\"", 1, 1, "`nothing` is defined twice"),
+        ("S = \"a\"\nnames = S", 2, 1, "`names` is defined twice"),
     ] {
         let error = Grammar::parse(text).expect_err(text);
         assert_eq!((error.place.line, error.place.column), (line, column), "{text}: {error}");

@@ -39,8 +39,9 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
                 by = open.map_or(self.latest.clone(), |(_, latest)| latest.clone());
             }
             self.settled_now -= 1;
+            let is_excused = self.excused < self.unknown();
             let stay = &mut self.stays[place as usize];
-            stay.standing = Standing::Reported;
+            stay.standing = if is_excused { Standing::Excused } else { Standing::Reported };
             let (value, insert) = (stay.value.clone(), stay.insert);
             self.reported.push_back(place);
             if self.reported.len() > REPORTED_MAX {
@@ -48,7 +49,7 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
                 self.drop_stay(oldest);
             }
             // Removals of unknown outcome may have taken as many.
-            if self.excused < self.ghosts {
+            if is_excused {
                 self.excused += 1;
             } else if let Some(by) = &by {
                 alarms.push(overtaken(value, insert, None, by.clone()));
@@ -89,7 +90,8 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
             return;
         };
         // Removals of unknown outcome may have taken values that are counted as inside.
-        if self.ghosts > 0 && cover.iter().any(|shown| shown.1) && self.lasting(answer) as u64 <= self.ghosts {
+        let unknown = self.unknown();
+        if unknown > 0 && cover.iter().any(|shown| shown.1) && self.lasting(answer) as u64 <= unknown {
             self.unchecked += 1;
             return;
         }

@@ -18,7 +18,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 
 use super::Span;
 
@@ -121,8 +121,8 @@ pub(super) struct Lifo<V> {
     /// Pops whose outcome nobody will know, and those that have been open for too long.
     ghosts: usize,
     overdue: usize,
-    /// Values that such a pop must have taken.
-    excused: HashSet<u64, RandomState>,
+    /// Values that such a pop must have taken, or it is a violation.
+    excused: HashMap<u64, FromBelow<V>, RandomState>,
     found: Vec<FromBelow<V>>,
     unchecked: u64,
 }
@@ -138,7 +138,7 @@ impl<V: Clone> Lifo<V> {
             drops: VecDeque::new(),
             ghosts: 0,
             overdue: 0,
-            excused: HashSet::default(),
+            excused: HashMap::default(),
             found: Vec::new(),
             unchecked: 0,
         }
@@ -161,9 +161,7 @@ impl<V: Clone> Lifo<V> {
     /// A pop returns with a value that was inside, or with nothing that is known.
     pub fn popped(&mut self, remove: Span, took: Option<(&V, Span)>) {
         let push = took.map(|(_, insert)| insert.call);
-        if let Some(push) = push {
-            self.excused.remove(&push);
-        }
+        let excused = push.and_then(|push| self.excused.remove(&push));
         let certain = |(_, insert): &(&V, Span)| insert.ret != 0 && insert.ret < remove.call;
         let followed = took.filter(certain).and_then(|took| Some((took, self.followed.get_mut(&took.1.call)?)));
         // Pushed and popped at once, a value disturbs nobody.
@@ -172,6 +170,12 @@ impl<V: Clone> Lifo<V> {
             push.into_iter().for_each(|push| self.forget(push));
             return;
         };
+        // A pop that was called after it should have been out took it, and no other.
+        if let (Some(FromBelow { below, mut stuck }), Some((value, insert))) = (excused, took) {
+            let left = Left { value: value.clone(), insert, remove };
+            stuck.iter_mut().for_each(|stuck| stuck.left = Some(Box::new(left.clone())));
+            self.found.push(FromBelow { below, stuck });
+        }
         let Some(((value, insert), followed)) = followed else {
             self.delayed[open].1 = Step::Nothing;
             push.into_iter().for_each(|push| self.forget(push));
@@ -191,9 +195,9 @@ impl<V: Clone> Lifo<V> {
         self.advance();
     }
 
-    /// Nobody will know what some pop took.
-    pub fn expect_ghost(&mut self) {
-        self.ghosts += 1;
+    /// Of so many pops nobody will know what they took.
+    pub fn expect_ghosts(&mut self, ghosts: u64) {
+        self.ghosts = usize::try_from(ghosts).unwrap_or(usize::MAX);
     }
 
     /// A value is not followed any more.
@@ -225,7 +229,7 @@ impl<V: Clone> Lifo<V> {
 
     /// Whether it is as at first.
     pub fn is_fresh(&self) -> bool {
-        self.followed.is_empty() && self.delayed.is_empty() && self.ghosts == 0 && self.overdue == 0
+        self.followed.is_empty() && self.delayed.is_empty() && self.excused.is_empty() && self.overdue == 0
     }
 
     fn happens(&mut self, at: u64, step: Step) {
@@ -338,9 +342,11 @@ impl<V: Clone> Lifo<V> {
     /// Values are stuck: pops of unknown outcome took them, or it is a violation. Then the value from below and the one that is shown are not followed any more.
     fn judge(&mut self, push: u64, closure: Closure<V>) {
         let Closure { moved, covered, stuck, .. } = closure;
-        let unknown = (self.ghosts + self.overdue).saturating_sub(self.excused.len());
-        if stuck.len() > unknown {
-            let shown = if self.ghosts + self.overdue == 0 { 1 } else { SHOWN_MAX };
+        let unknown = self.ghosts.saturating_add(self.overdue);
+        let is_wrong = stuck.len() > unknown.saturating_sub(self.excused.len());
+        let mut excused = Vec::new();
+        if is_wrong {
+            let shown = if unknown == 0 { 1 } else { SHOWN_MAX };
             let mut found = FromBelow { below: Vec::new(), stuck: Vec::new() };
             for push in stuck.iter().take(shown) {
                 let Followed { place, left, below, .. } = &self.followed[push];
@@ -350,6 +356,12 @@ impl<V: Clone> Lifo<V> {
                 found.stuck.push(Stuck { place: *place, push: *push, left: left.clone() });
             }
             self.found.push(found);
+        } else {
+            excused.extend(stuck.iter().map(|push| {
+                let Followed { place, below, .. } = &self.followed[push];
+                let stuck = vec![Stuck { place: *place, push: *push, left: None }];
+                (*push, FromBelow { below: below.clone(), stuck })
+            }));
         }
         for (push, watch, below) in moved.into_iter().rev() {
             let above = self.followed.get_mut(&push).expect("who watched is followed");
@@ -361,15 +373,15 @@ impl<V: Clone> Lifo<V> {
         for (at, cover) in covered.into_iter().rev() {
             self.drops[at].cover = cover;
         }
-        if stuck.len() > unknown {
+        if is_wrong {
             self.forget(push);
             self.forget(stuck[0]);
             return;
         }
         self.unchecked += stuck.len() as u64;
-        for push in stuck {
+        for (push, why) in excused {
             self.forget(push);
-            self.excused.insert(push);
+            self.excused.insert(push, why);
         }
         // Once more, without them.
         self.goes(push);
