@@ -280,7 +280,7 @@ pub fn sentence(finding: &Finding, names: &mut Names) -> (String, bool) {
         // What is said of threads that take no part stands behind.
         let rest = sentence.rfind("; ").filter(|_| sentence.ends_with(HELD_STILL)).map_or("", |at| &sentence[at..]);
         sentence = format!("{begins}: {}{rest}", waits.join("; "));
-    } else if finding.kind == FindingKind::Livelock {
+    } else if matches!(finding.kind, FindingKind::Livelock | FindingKind::StepLimit) {
         let loops = interleaving::loops(finding, names);
         sentence = [vec![sentence], loops].concat().join("; ");
     } else {

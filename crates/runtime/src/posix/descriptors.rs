@@ -21,6 +21,11 @@ pub fn opening() {
     }
 }
 
+/// Whether the run has opened that descriptor.
+pub fn is_of_run(descriptor: usize) -> bool {
+    BEFORE.try_lock().is_ok_and(|before| before.as_ref().is_some_and(|before| !before.contains(&descriptor)))
+}
+
 /// Closes what the run that has ended left open.
 pub fn close_left_open() {
     let Some(before) = BEFORE.try_lock().ok().and_then(|mut before| before.take()) else { return };
