@@ -167,6 +167,8 @@ fn random_threads_have_the_same_answers_whatever_is_reduced() {
         "ifa (t == 0) { tau{ y = 0; } -> Skip } else { tau -> Skip };",
         "if (m[t][1] == 0) { tau{ m[t][1] = 1; } -> Skip };",
         "case { x == 0: tau{ x = 1; } -> Skip default: Skip };",
+        "Skip; atomic{ tau{ r[t] = x; } -> tau{ x = (x+1)%3; } -> Skip };",
+        "atomic{ [y == 0] tau{ m[t][0] = x; } -> Skip };",
     ];
     let mut random = super::random::Random(77);
     let (mut found, mut passed, mut failed, mut saved) = (0, 0, 0, 0);
