@@ -51,7 +51,7 @@ pub enum Reason {
     },
     /// From the last state on, internal steps can go on for ever.
     Diverges,
-    /// After the same visible steps the label can be both done and refused.
+    /// Beside the last step there is another with its label, to a state that is not equivalent.
     Nondeterministic {
         /// The label.
         label: String,

@@ -1,6 +1,8 @@
 //! The report of `selvedge model`: what was claimed, what came of it, and the run that shows it as a table with a column
 //! for each process.
 
+use std::sync::Arc;
+
 use selvedge_model::language::Diagnostic;
 use selvedge_model::{Answer, Reason, Statistics, Trace, Trouble, Verdict};
 use serde::Serialize;
@@ -31,6 +33,8 @@ pub enum Outcome {
     /// The answer, and the limit that the command line ran into, if it did.
     Answer(Answer, Option<&'static str>),
     Trouble(Trouble),
+    /// There is none: this limit of the command line was reached before.
+    Unfinished(&'static str),
 }
 
 /// All that there is to report of one model.
@@ -41,7 +45,7 @@ pub struct Page<'a> {
     pub states_max: Option<u64>,
     pub jobs: usize,
     pub limits: &'a Limits,
-    pub checked: Vec<Checked>,
+    pub checked: Vec<Arc<Checked>>,
     pub seconds: f64,
     /// A sentence about the graph that was written.
     pub dot: Option<String>,
@@ -53,7 +57,7 @@ impl Checked {
         match &self.outcome {
             Outcome::Answer(answer, _) => answer.trace.as_ref(),
             Outcome::Trouble(Trouble::Fault { trace, .. }) => Some(trace),
-            Outcome::Trouble(_) => None,
+            Outcome::Trouble(_) | Outcome::Unfinished(_) => None,
         }
     }
 
@@ -66,7 +70,13 @@ impl Checked {
                 Verdict::Unknown(_) => Exit::Unknown,
             },
             Outcome::Trouble(_) => Exit::Input,
+            Outcome::Unfinished(_) => Exit::Unknown,
         }
+    }
+
+    /// Whether everything that can be reached was looked at, as far as the verdict needs it.
+    fn coverage(&self) -> &'static str {
+        if matches!(self.exit(), Exit::Pass | Exit::Violation) { "exhaustive" } else { "partial" }
     }
 
     /// The kind of claim, for JSON.
@@ -85,11 +95,8 @@ impl Checked {
 impl Page<'_> {
     /// The report, for people and for programs.
     pub fn entry(&self) -> Entry {
-        let exit = self.checked.iter().map(Checked::exit).fold(Exit::Pass, Exit::worst);
+        let exit = self.checked.iter().map(|checked| checked.exit()).fold(Exit::Pass, Exit::worst);
         let mut full = String::new();
-        if self.checked.is_empty() {
-            full = format!("{}: the model is well formed; it claims nothing\n", clean(self.file));
-        }
         for checked in &self.checked {
             full.push_str(&self.section(checked));
         }
@@ -97,8 +104,17 @@ impl Page<'_> {
             full.push_str(&format!("{}\n", clean(sentence)));
         }
         let line = format!("{}: {}", clean(self.file), verdict_name(exit).unwrap_or("wrong model"));
-        let json = serde_json::to_string(&self.document(exit)).expect("plain data");
+        let json = serde_json::to_string(&self.document()).expect("plain data");
         Entry { exit, full, line, json, certificate: None, html: None }
+    }
+
+    /// What is known of all assertions together: one that ended in an error of the model is not known.
+    pub(super) fn verdict(&self) -> Exit {
+        let known = |checked: &Arc<Checked>| match checked.exit() {
+            Exit::Input => Exit::Unknown,
+            exit => exit,
+        };
+        self.checked.iter().map(known).fold(Exit::Pass, Exit::worst)
     }
 
     fn section(&self, checked: &Checked) -> String {
@@ -117,6 +133,7 @@ impl Page<'_> {
                     out.push_str(&table(trace, None));
                 }
             }
+            Outcome::Unfinished(limit) => out.push_str(&format!("   {}\n", unknown(limit))),
             Outcome::Answer(answer, limit) => {
                 out.push_str(&format!("   {}\n", headline(answer, *limit, checked)));
                 out.push_str(&format!("   {}\n", paint(FAINT, numbers(&answer.statistics, self.stats))));
@@ -138,12 +155,13 @@ impl Page<'_> {
         out
     }
 
-    fn document(&self, exit: Exit) -> Document<'_> {
+    fn document(&self) -> Document<'_> {
+        let exhaustive = self.checked.iter().all(|checked| checked.coverage() == "exhaustive");
         Document {
             file: self.file,
-            verdict: verdict_name(exit),
+            verdict: verdict_name(self.verdict()),
             criterion: "model",
-            coverage: if exit == Exit::Unknown { "partial" } else { "exhaustive" },
+            coverage: if exhaustive { "exhaustive" } else { "partial" },
             seconds: self.seconds,
             version: env!("CARGO_PKG_VERSION"),
             limits: StatedLimits {
@@ -152,7 +170,7 @@ impl Page<'_> {
                 states_max: self.states_max,
                 jobs: self.jobs,
             },
-            assertions: self.checked.iter().map(assertion).collect(),
+            assertions: self.checked.iter().map(|checked| assertion(checked)).collect(),
         }
     }
 }
@@ -181,16 +199,17 @@ pub(super) fn headline(answer: &Answer, limit: Option<&str>, checked: &Checked) 
         Verdict::Pass => format!("{}: states were told apart by their hashes only", paint(PASS, "passed")),
         Verdict::Fail if answer.trace.is_none() => paint(FAIL, "refuted"),
         Verdict::Fail => format!("{} {after}", paint(FAIL, "refuted")),
-        Verdict::Unknown(reached) => {
-            let reached = match limit {
-                Some(limit) => {
-                    format!("the {limit} limit was reached").replace("the interrupted limit was reached", "interrupted")
-                }
-                None => reached.to_string(),
-            };
-            format!("{}: {reached}", paint(UNKNOWN, "unknown"))
-        }
+        Verdict::Unknown(reached) => match limit {
+            Some(limit) => unknown(limit),
+            None => format!("{}: {reached}", paint(UNKNOWN, "unknown")),
+        },
     }
+}
+
+/// That a limit of the command line was reached.
+pub(super) fn unknown(limit: &str) -> String {
+    let reached = format!("the {limit} limit was reached").replace("the interrupted limit was reached", "interrupted");
+    format!("{}: {reached}", paint(UNKNOWN, "unknown"))
 }
 
 pub(super) fn numbers(seen: &Statistics, more: bool) -> String {
@@ -241,7 +260,9 @@ pub(super) fn explanation(reason: &Reason) -> Vec<String> {
         }
         Reason::Diverges => vec!["✗ from here internal steps can go on for ever".to_owned()],
         Reason::Nondeterministic { label } => {
-            vec![format!("✗ after the same visible steps, {label} can be done and can be refused")]
+            vec![format!(
+                "✗ another step {label} leads from there to a state with other behaviour or other values of variables"
+            )]
         }
         Reason::Contradicts { .. } => vec!["✗ this run contradicts the formula".to_owned()],
         _ => Vec::new(),
@@ -389,7 +410,7 @@ fn assertion(checked: &Checked) -> Assertion<'_> {
         text: one_line(&checked.text),
         verdict: verdict_name(checked.exit()),
         criterion: checked.criterion(),
-        coverage: if checked.exit() == Exit::Unknown { "partial" } else { "exhaustive" },
+        coverage: checked.coverage(),
         seconds: checked.seconds,
         search: None,
         limit: None,
@@ -423,6 +444,7 @@ fn assertion(checked: &Checked) -> Assertion<'_> {
                 repeats = Some(from);
             }
         }
+        Outcome::Unfinished(limit) => out.limit = Some((*limit).to_owned()),
         Outcome::Trouble(trouble) => {
             let place = match trouble {
                 Trouble::Fault { fault, .. } => fault.place,

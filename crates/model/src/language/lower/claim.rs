@@ -4,6 +4,7 @@ use super::super::ast::{self, Best, Claim, Formula, Subject};
 use super::super::check::{Condition, Goal, Proposition, Temporal, Unchecked};
 use super::super::diagnostic::{Code, Diagnostic};
 use super::super::labels::{FALSE, Joint, TRUE};
+use super::events::Doings;
 use super::{Lowered, Lowering, Own, Ty};
 
 impl Lowering<'_> {
@@ -36,7 +37,13 @@ impl Lowering<'_> {
                 };
                 Goal::Reaches(condition, best)
             }
-            Claim::Refines { mode, spec, quasi } => self.refinement(*mode, spec, quasi.as_ref())?,
+            Claim::Refines { mode, spec, quasi } => {
+                let goal = self.refinement(*mode, spec, quasi.as_ref())?;
+                if let Goal::Linearizable { object, .. } = goal {
+                    self.makes_calls(&assertion.subject, def as usize, object)?;
+                }
+                goal
+            }
             Claim::Satisfies(formula) => Goal::Satisfies(self.formula(formula)?),
         };
         Ok(Unchecked { span: assertion.span, def, args, goal })
@@ -111,6 +118,18 @@ impl Lowering<'_> {
         Ok(Goal::Linearizable { object, classes, strict: quasi.strict, free: quasi.free })
     }
 
+    /// Refuses a process that makes no call of the object: nothing would be compared.
+    fn makes_calls(&self, subject: &Subject, def: usize, object: usize) -> Lowered<()> {
+        let (object, doings) = (&self.model.objects[object], Doings::of_one(self.model, def));
+        let calls: Vec<String> = object.operations.iter().map(|op| format!("{}_inv", op.name.text)).collect();
+        if calls.iter().any(|call| doings.has(call)) {
+            return Ok(());
+        }
+        let message = format!("`{}` makes no call of `{}`", subject.name.text, object.name.text);
+        let error = Diagnostic::new(Code::Unknown, subject.name.span, message);
+        Err(Box::new(error.help(format!("its events would have to be {}", calls.join(", ")))))
+    }
+
     fn formula(&mut self, formula: &Formula) -> Lowered<Temporal> {
         let mut two = |a: &Formula, b: &Formula| -> Lowered<(Box<Temporal>, Box<Temporal>)> {
             Ok((Box::new(self.formula(a)?), Box::new(self.formula(b)?)))
@@ -133,7 +152,10 @@ impl Lowering<'_> {
             Formula::Next(a) => Temporal::Next(Box::new(self.formula(a)?)),
             Formula::Always(a) => Temporal::always(self.formula(a)?),
             Formula::Eventually(a) => Temporal::eventually(self.formula(a)?),
-            Formula::Label(text) => Temporal::Atom(Proposition::Printed(text.clone())),
+            Formula::Label(label) => {
+                self.known_label(&label.text, label.span)?;
+                Temporal::Atom(Proposition::Printed(label.text.clone()))
+            }
             Formula::Event(event) => {
                 let name = &event.name.text;
                 let is_condition = self.defines.contains_key(name.as_str())
@@ -143,6 +165,7 @@ impl Lowering<'_> {
                     let condition = self.named_condition(&event.name)?;
                     return Ok(Temporal::Atom(Proposition::Holds(Condition(condition))));
                 }
+                self.known_event(event)?;
                 let mut values = Vec::new();
                 for &arg in &event.args {
                     let (_, ty) = self.expr(arg, &mut Own::default())?;
