@@ -35,6 +35,8 @@ impl Verdict {
 pub enum Reason {
     /// The state has no steps and has not terminated.
     Deadlock,
+    /// The state has no steps, terminated or not.
+    Ends,
     /// No state fulfils the condition; there is no run to show.
     NotReached,
     /// The last step is one that the specification does not allow here.

@@ -246,6 +246,7 @@ pub(super) fn explanation(reason: &Reason) -> Vec<String> {
     };
     match reason {
         Reason::Deadlock => vec!["✗ no process can go on, and the system has not terminated".to_owned()],
+        Reason::Ends => vec!["✗ the run ends here: no process can go on, or all have terminated".to_owned()],
         Reason::NotReached => vec!["✗ no state that can be reached fulfils the condition".to_owned()],
         Reason::NotAllowed { allowed } => vec![
             "✗ the specification does not allow the last step".to_owned(),

@@ -164,3 +164,9 @@ fn a_formula_about_an_event_that_cannot_happen_is_wrong() {
     let run = with_input(&["model", "-"], b"P = eat -> P;\n#assert P() |= [] !eta;").expect(2);
     assert!(run.stderr.contains("error[M004]") && run.stderr.contains("2:20"), "{}", run.stderr);
 }
+
+#[test]
+fn a_run_that_terminates_is_not_called_stuck() {
+    let run = with_input(&["model", "-"], b"P = a -> Skip;\n#assert P() nonterminating;").expect(1);
+    assert!(run.stdout.contains("the run ends here") && !run.stdout.contains("has not terminated"), "{}", run.stdout);
+}

@@ -8,7 +8,7 @@ use super::check::{Condition, Goal, Proposition, Temporal};
 use super::object::{Calls, Method, Object, Running};
 use super::system::{State, System};
 use crate::object::{Criterion, Guard, Measure, Operation, Relaxation};
-use crate::{Answer, Fault, Moment, Settings, Trace, TransitionSystem, Trouble};
+use crate::{Answer, Fault, Moment, Reason, Settings, Trace, TransitionSystem, Trouble};
 use crate::{deadlock_free, deterministic, divergence_free, linearizes, reaches, refines, satisfies};
 
 impl Model {
@@ -34,7 +34,11 @@ impl Model {
             }
             Goal::DivergenceFree => divergence_free(&system, settings),
             Goal::Deterministic => deterministic(&system, settings),
-            Goal::Nonterminating => deadlock_free(&system.without_end(), settings),
+            Goal::Nonterminating => {
+                let mut answer = deadlock_free(&system.without_end(), settings)?;
+                answer.reason = answer.reason.map(|_| Reason::Ends);
+                Ok(answer)
+            }
             Goal::Satisfies(formula) => fulfils(&system, formula, settings),
         }
     }

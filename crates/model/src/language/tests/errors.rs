@@ -74,11 +74,27 @@ fn events_that_no_process_has() {
         (1, 99),
         "`Sys` makes no call of `O`",
     );
+    check("#define a 1 > 2; Sys = a -> Sys; #assert Sys() |= []<> a;", "M005", (1, 56), "in quotes");
     // What the model can have is right, wherever it stands.
     super::model(
         "channel c 1; channel d 0; Sys = a.1 -> c!1 -> Sys; Other = b -> d!0 -> Other; \
                   #assert Sys() |= [](!b && !a.2 && !\"c!7\" && !\"d.0\" && !\"τ\" && !\"✓\" || \"c!1\");",
     );
+}
+
+#[test]
+fn classes_of_operations() {
+    let model = |classes: &str| {
+        format!(
+            "Sys = a_inv.0 -> a_res.0 -> Sys; #object O(1) {{ operation a() {{ return 0; }} }}\n#assert Sys() refines O() quasi {classes};"
+        )
+    };
+    check(&model("{}"), "M009", (2, 23), "needs a class");
+    check(&model("{b: 1}"), "M004", (2, 34), "`O` has no operation `b`");
+    check(&model("{a: 1, a: 2}"), "M005", (2, 40), "`a` is in a class already");
+    check(&model("{a & a: 1}"), "M005", (2, 38), "`a` is in a class already");
+    check(&model("{*: 1, *: 2}"), "M005", (2, 43), "`*` has a factor already");
+    check(&model("{a: 65}"), "M009", (2, 37), "0 to 64");
 }
 
 #[test]
