@@ -106,10 +106,29 @@ impl Flags {
     }
 }
 
+/// An assertion to check: its number, its text and what it claims in a word.
+#[derive(Clone)]
+struct Claim {
+    number: usize,
+    text: String,
+    criterion: &'static str,
+}
+
+impl Claim {
+    fn ended(&self, outcome: Outcome, seconds: f64) -> Checked {
+        Checked { number: self.number, text: self.text.clone(), criterion: self.criterion, outcome, seconds }
+    }
+
+    /// It was not finished when a limit was reached.
+    fn unfinished(&self, limit: Limit) -> Checked {
+        self.ended(Outcome::Unfinished(limit_name(limit)), 0.0)
+    }
+}
+
 /// What the worker tells, as soon as it is known.
 enum Told {
-    /// The text, and what is asked of it: numbers and texts of assertions.
-    Asked(String, Vec<(usize, String)>),
+    /// The text, and what is asked of it.
+    Asked(String, Vec<Claim>),
     /// What came of one assertion.
     Checked(Arc<Checked>),
     /// The whole report.
@@ -130,7 +149,7 @@ pub fn run(settings: Settings) -> Exit {
         tell(Told::Reported(examine(&work, budget, progress, &tell)));
     };
     let ended = watch::run(&settings.limits, &progress, worker, |told| match told {
-        Told::Asked(text, assertions) => asked = Some((text, assertions)),
+        Told::Asked(text, claims) => asked = Some((text, claims)),
         Told::Checked(one) => checked.push(one),
         Told::Reported(entry) => reported = Some(entry),
     });
@@ -143,7 +162,7 @@ pub fn run(settings: Settings) -> Exit {
             return printer.finish();
         }
         (None, Ended::Cut(limit), None) => crate::report::cut(&name, limit, &settings.limits, &progress),
-        (None, Ended::Cut(limit), Some((text, assertions))) => cut(&settings, &text, &assertions, checked, limit),
+        (None, Ended::Cut(limit), Some((text, claims))) => cut(&settings, &text, &claims, checked, limit),
     };
     let unwritten = keep_page(settings.html.as_deref(), &mut entry);
     printer.print(entry);
@@ -151,15 +170,9 @@ pub fn run(settings: Settings) -> Exit {
 }
 
 /// The report when the worker did not answer in time: what was finished stands, the rest is unknown.
-fn cut(
-    settings: &Settings,
-    text: &str,
-    assertions: &[(usize, String)],
-    mut checked: Vec<Arc<Checked>>,
-    limit: Limit,
-) -> Entry {
-    let rest = assertions.iter().skip(checked.len());
-    checked.extend(rest.map(|(number, text)| Arc::new(unfinished(*number, text, limit))));
+fn cut(settings: &Settings, text: &str, claims: &[Claim], mut checked: Vec<Arc<Checked>>, limit: Limit) -> Entry {
+    let rest: Vec<_> = claims.iter().skip(checked.len()).map(|claim| Arc::new(claim.unfinished(limit))).collect();
+    checked.extend(rest);
     let name = source::name(&settings.file);
     let mut page = settings.page(&name, text);
     (page.checked, page.seconds) = (checked, settings.limits.started.elapsed().as_secs_f64());
@@ -172,10 +185,6 @@ fn cut(
         entry.html = Some(page.html(&entry.full, &spaces));
     }
     entry
-}
-
-fn unfinished(number: usize, text: &str, limit: Limit) -> Checked {
-    Checked { number, text: text.to_owned(), outcome: Outcome::Unfinished(limit_name(limit)), seconds: 0.0 }
 }
 
 impl Settings {
@@ -216,11 +225,11 @@ fn examine(settings: &Settings, budget: &Budget, progress: &Progress, tell: &dyn
     tell(Told::Asked(text.clone(), chosen.clone()));
     let mut page = settings.page(&file, &text);
     let claims = chosen.len();
-    for (at, (number, claim)) in chosen.iter().enumerate() {
+    for (at, claim) in chosen.iter().enumerate() {
         progress.proving(at + 1, claims);
         let checked = Arc::new(match budget.reached() {
-            Some(limit) => unfinished(*number, claim, limit),
-            None => check(settings, &model, *number, budget),
+            Some(limit) => claim.unfinished(limit),
+            None => check(settings, &model, claim, budget),
         });
         tell(Told::Checked(Arc::clone(&checked)));
         page.checked.push(checked);
@@ -239,7 +248,7 @@ fn examine(settings: &Settings, budget: &Budget, progress: &Progress, tell: &dyn
 }
 
 /// The assertions to check, with their texts.
-fn chosen(settings: &Settings, model: &Model, file: &str) -> Result<Vec<(usize, String)>, Trouble> {
+fn chosen(settings: &Settings, model: &Model, file: &str) -> Result<Vec<Claim>, Trouble> {
     let all = model.assertions();
     if all.is_empty() {
         let trouble = Trouble::new(file, "the model claims nothing, so that there is nothing to check");
@@ -253,7 +262,8 @@ fn chosen(settings: &Settings, model: &Model, file: &str) -> Result<Vec<(usize, 
         [] => (1..=all.len()).collect(),
         chosen => chosen.to_vec(),
     };
-    Ok(numbers.into_iter().map(|number| (number, all[number - 1].clone())).collect())
+    let claim = |number: usize| Claim { number, text: all[number - 1].clone(), criterion: model.criterion(number - 1) };
+    Ok(numbers.into_iter().map(claim).collect())
 }
 
 fn read(path: &Path) -> std::io::Result<String> {
@@ -268,7 +278,7 @@ fn read(path: &Path) -> std::io::Result<String> {
 }
 
 /// Checks one assertion, for as long as the budget lasts.
-fn check(settings: &Settings, model: &Model, number: usize, budget: &Budget) -> Checked {
+fn check(settings: &Settings, model: &Model, claim: &Claim, budget: &Budget) -> Checked {
     let cancel = Arc::new(AtomicBool::new(false));
     let done = AtomicBool::new(false);
     let search = selvedge_model::Settings {
@@ -288,7 +298,7 @@ fn check(settings: &Settings, model: &Model, number: usize, budget: &Budget) -> 
                 thread::park_timeout(LOOK);
             }
         });
-        let outcome = model.check(number - 1, &search);
+        let outcome = model.check(claim.number - 1, &search);
         done.store(true, Ordering::Relaxed);
         watcher.thread().unpark();
         outcome
@@ -301,8 +311,7 @@ fn check(settings: &Settings, model: &Model, number: usize, budget: &Budget) -> 
         }
         Err(trouble) => Outcome::Trouble(trouble),
     };
-    let text = model.assertions()[number - 1].clone();
-    Checked { number, text, outcome, seconds: begun.elapsed().as_secs_f64() }
+    claim.ended(outcome, begun.elapsed().as_secs_f64())
 }
 
 fn limit_name(limit: Limit) -> &'static str {
@@ -326,7 +335,8 @@ fn draw(path: &Path, model: &Model, checked: &[Arc<Checked>]) -> Option<String> 
         (None, Some(_)) if svg => return Some(format!("{name} was not written: there is no run to draw")),
         (None, Some(first)) => match space_to_dot(&model.subject(first.number - 1), STATES_DRAWN) {
             Ok(Ok(graph)) => (graph, "all states".to_owned()),
-            _ => return Some(format!("{name} was not written: there are more than {STATES_DRAWN} states")),
+            Ok(Err(_)) => return Some(format!("{name} was not written: there are more than {STATES_DRAWN} states")),
+            Err(trouble) => return Some(format!("{name} was not written: {trouble}")),
         },
         (None, None) => return None,
     };

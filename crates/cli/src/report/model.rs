@@ -25,6 +25,8 @@ const COLUMNS_MAX: usize = 8;
 pub struct Checked {
     pub number: usize,
     pub text: String,
+    /// The kind of claim, for JSON.
+    pub criterion: &'static str,
     pub outcome: Outcome,
     pub seconds: f64,
 }
@@ -77,18 +79,6 @@ impl Checked {
     /// Whether everything that can be reached was looked at, as far as the verdict needs it.
     fn coverage(&self) -> &'static str {
         if matches!(self.exit(), Exit::Pass | Exit::Violation) { "exhaustive" } else { "partial" }
-    }
-
-    /// The kind of claim, for JSON.
-    fn criterion(&self) -> &'static str {
-        let words = ["deadlockfree", "divergencefree", "deterministic", "nonterminating", "reaches"];
-        let text = self.text.as_str();
-        match words.iter().find(|word| text.contains(&format!(" {word}"))) {
-            Some(word) => word,
-            None if text.contains("|=") => "ltl",
-            None if text.contains(" quasi") => "quasi-linearizability",
-            None => "refinement",
-        }
     }
 }
 
@@ -194,7 +184,7 @@ pub(super) fn headline(answer: &Answer, limit: Option<&str>, checked: &Checked) 
     let after = format!("after {}, {}", counted(steps, "step"), counted(switches, "context switch"));
     let after = after.replace("switchs", "switches");
     match answer.verdict {
-        Verdict::Pass if checked.criterion() == "reaches" => format!("{} {after}", paint(PASS, "reached")),
+        Verdict::Pass if checked.criterion == "reaches" => format!("{} {after}", paint(PASS, "reached")),
         Verdict::Pass if answer.statistics.exact => format!("{} for all executions", paint(PASS, "proved")),
         Verdict::Pass => format!("{}: states were told apart by their hashes only", paint(PASS, "passed")),
         Verdict::Fail if answer.trace.is_none() => paint(FAIL, "refuted"),
@@ -410,7 +400,7 @@ fn assertion(checked: &Checked) -> Assertion<'_> {
         number: checked.number,
         text: one_line(&checked.text),
         verdict: verdict_name(checked.exit()),
-        criterion: checked.criterion(),
+        criterion: checked.criterion,
         coverage: checked.coverage(),
         seconds: checked.seconds,
         search: None,

@@ -170,3 +170,11 @@ fn a_run_that_terminates_is_not_called_stuck() {
     let run = with_input(&["model", "-"], b"P = a -> Skip;\n#assert P() nonterminating;").expect(1);
     assert!(run.stdout.contains("the run ends here") && !run.stdout.contains("has not terminated"), "{}", run.stdout);
 }
+
+#[test]
+fn what_is_claimed_is_not_guessed_from_names() {
+    let text = b"P = reaches -> deadlockfree -> P;\n#assert P() |= [](!reaches || X deadlockfree);";
+    let run = with_input(&["model", "-", "--json"], text).expect(0);
+    assert_eq!(run.json()["assertions"][0]["criterion"], "ltl");
+    assert!(run.stderr.contains("proved for all executions"), "{}", run.stderr);
+}
