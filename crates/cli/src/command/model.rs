@@ -298,10 +298,12 @@ fn check(settings: &Settings, model: &Model, claim: &Claim, budget: &Budget) -> 
                 thread::park_timeout(LOOK);
             }
         });
-        let outcome = model.check(claim.number - 1, &search);
-        done.store(true, Ordering::Relaxed);
-        watcher.thread().unpark();
-        outcome
+        // The watcher must end even if the check panics, or nobody would hear of that.
+        let _end = Finally(|| {
+            done.store(true, Ordering::Relaxed);
+            watcher.thread().unpark();
+        });
+        model.check(claim.number - 1, &search)
     });
     let outcome = match outcome {
         Ok(answer) => {
@@ -312,6 +314,15 @@ fn check(settings: &Settings, model: &Model, claim: &Claim, budget: &Budget) -> 
         Err(trouble) => Outcome::Trouble(trouble),
     };
     claim.ended(outcome, begun.elapsed().as_secs_f64())
+}
+
+/// Does something at the end of a scope, however that is left.
+struct Finally<F: Fn()>(F);
+
+impl<F: Fn()> Drop for Finally<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
 }
 
 fn limit_name(limit: Limit) -> &'static str {

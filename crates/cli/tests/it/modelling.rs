@@ -178,3 +178,12 @@ fn what_is_claimed_is_not_guessed_from_names() {
     assert_eq!(run.json()["assertions"][0]["criterion"], "ltl");
     assert!(run.stderr.contains("proved for all executions"), "{}", run.stderr);
 }
+
+#[test]
+fn parts_of_one_process_that_go_together_have_its_name() {
+    let text = b"P = c -> Stop || (b -> Stop || b -> Stop);\n#assert P() deadlockfree;";
+    let run = with_input(&["model", "-"], text).expect(1);
+    assert!(run.stdout.contains("part 2"), "{}", run.stdout);
+    let text = b"P = a -> Stop || (b -> Stop || b -> Stop);\nQ = Stop || P;\n#assert Q() |= [] !b;";
+    with_input(&["model", "-"], text).expect(1);
+}

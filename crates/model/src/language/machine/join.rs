@@ -20,6 +20,11 @@ pub(super) fn together(a: u32, b: u32) -> u32 {
     if a == b { a } else { TOGETHER | mask(a) | mask(b) }
 }
 
+/// Whether an actor is several at once.
+pub(in super::super) fn is_together(actor: u32) -> bool {
+    actor & TOGETHER != 0
+}
+
 /// The outermost processes of an actor, counted from zero.
 pub(in super::super) fn members(actor: u32) -> Vec<u32> {
     match actor {

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 pub(in crate::language) use alphabet::Memo;
 pub(super) use build::{DONE, apply, parts};
-pub(super) use join::members;
+pub(super) use join::{is_together, members};
 
 use super::eval::{Evaluated, Words};
 use super::program::{Closure, Node, NodeId, Program, Source};
