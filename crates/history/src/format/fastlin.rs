@@ -3,7 +3,8 @@
 //! The first comment may say what the history is about (`# queue`). The value is the argument of an insertion and the
 //! result of a removal, where -1 says that there was nothing to remove. Operations of a set take their value as the
 //! argument and are recorded only when they succeed, except for `contains_true` and `contains_false`; the older
-//! variant with one more column for the result, 0 or 1, is read too. Intervals are closed: equal times overlap.
+//! variant with one more column for the result, 0 or 1, is read too. Intervals are half-open, as the programs read them
+//! that this format comes from: an operation that ends when another starts precedes it.
 
 use hashbrown::HashMap;
 
@@ -11,7 +12,7 @@ use super::error::excerpt;
 use super::lines::{Fault, LineReader};
 use super::source::Line;
 use super::{Format, Reason, word};
-use crate::{Call, Log, LogError, LogRecorder, Symbol, Value};
+use crate::{Call, Log, LogError, LogRecorder, Symbol, Touching, Value};
 
 #[derive(Default)]
 pub(super) struct Reader {
@@ -61,7 +62,8 @@ impl LineReader for Reader {
         self.recorder.is_empty()
     }
 
-    fn finish(self) -> Result<Log, LogError> {
+    fn finish(mut self) -> Result<Log, LogError> {
+        self.recorder.touching = Touching::Precede;
         self.recorder.finish(None)
     }
 }

@@ -25,9 +25,18 @@ fn insertions_take_and_removals_return_their_value() {
 }
 
 #[test]
-fn equal_times_overlap() {
-    ok("enq 1 1 3\ndeq 1 3 4\n", &["0: enq(1) 0-2 = nil", "1: deq() 1-3 = 1"]);
+fn an_operation_that_ends_when_another_starts_precedes_it() {
+    ok("enq 1 1 3\ndeq 1 3 4\n", &["0: enq(1) 0-1 = nil", "0: deq() 2-3 = 1"]);
+    ok("enq 1 1 3\ndeq 1 2 4\n", &["0: enq(1) 0-2 = nil", "1: deq() 1-3 = 1"]);
+    ok("deq 1 3000000 4000000\nenq 1 1 3000000\n", &["0: enq(1) 0-1 = nil", "0: deq() 2-3 = 1"]);
+}
+
+#[test]
+fn an_operation_without_length_stands_between_those_that_touch_it() {
     ok("enq 1 5 5\n", &["0: enq(1) 0-1 = nil"]);
+    ok("enq 3 5 9\nenq 2 5 5\nenq 1 1 5\n", &["0: enq(1) 0-1 = nil", "0: enq(2) 2-3 = nil", "0: enq(3) 4-5 = nil"]);
+    ok("enq 1 5 5\nenq 2 5 5\n", &["0: enq(1) 0-2 = nil", "1: enq(2) 1-3 = nil"]);
+    ok("enq 1 1 9\nenq 2 5 5\n", &["0: enq(1) 0-3 = nil", "1: enq(2) 1-2 = nil"]);
 }
 
 #[test]
