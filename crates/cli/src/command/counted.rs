@@ -74,6 +74,11 @@ impl CountingFlags {
 }
 
 impl Counting {
+    /// Whether a kernel is asked, and no object.
+    pub fn is_by_kernel(&self) -> bool {
+        self.kernel.is_some()
+    }
+
     /// The kernel's formula, if one is to be used.
     pub fn formula(&self) -> Result<Option<Formula>, Trouble> {
         self.kernel.as_deref().map(|kernel: &Path| formula::read(kernel, self.k)).transpose()

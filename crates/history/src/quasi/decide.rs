@@ -113,7 +113,7 @@ impl<S: Sequential> Question<'_, S> {
         most: u64,
         states: &mut u64,
     ) -> Result<Result<Orders<S::Input, S::Output>, u32>, Limit> {
-        let searched = search(self.spec, history, self.classing, rules, None, (self.budget, most))?;
+        let searched = search(self.spec, (history, self.history), self.classing, rules, None, (self.budget, most))?;
         *states += searched.states;
         Ok(match searched.found {
             Found::Nothing(furthest) => Err(furthest),
@@ -144,7 +144,8 @@ impl<S: Sequential> Question<'_, S> {
         let mut witness = Vec::new();
         for op in self.ids().filter(|&op| self.history.operation(op).ret.is_none()) {
             let input = &self.history.operation(op).input;
-            let searched = search(self.spec, &history, &classing, &rules, Some(input), (self.budget, u64::MAX))?;
+            let searched =
+                search(self.spec, (&history, &history), &classing, &rules, Some(input), (self.budget, u64::MAX))?;
             *states += searched.states;
             let Some(mut orders) = orders(&searched) else {
                 return Ok(Verdict::Fail(Reason::NeedNotBlock(op)));

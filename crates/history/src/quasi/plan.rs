@@ -55,8 +55,8 @@ pub(super) struct Plan<'a, S: Sequential> {
     /// By class and position: how many members have returned.
     returned: Vec<Vec<u32>>,
     traffic: Map<Value, Traffic>,
-    /// The values that operations of the history take out or show, where any of them may be put in after its end.
-    pub needed: Vec<Value>,
+    /// The values that operations of the history take out or show and that may be put in after its end, each with how often.
+    pub needed: Vec<(Value, u32)>,
     /// By position, where insertions are no steps of their own: whether somebody might find nothing there.
     nothing: Vec<bool>,
     /// No value is put in twice.
@@ -70,7 +70,7 @@ pub(super) struct Plan<'a, S: Sequential> {
 impl<'a, S: Sequential> Plan<'a, S> {
     pub fn new(
         spec: &'a S,
-        history: &'a History<S::Input, S::Output>,
+        (history, whole): (&'a History<S::Input, S::Output>, &History<S::Input, S::Output>),
         classing: &'a Classing<S>,
         rules: &'a Rules,
         silent: bool,
@@ -124,15 +124,34 @@ impl<'a, S: Sequential> Plan<'a, S> {
         plan.walk();
         plan.look_ahead();
         if rules.causality == Causality::Free {
-            let shown = plan.ops.iter().filter_map(|op| labels.get(op.label?).needs.clone());
-            plan.needed = shown.map(|(value, _)| value).collect();
-            plan.needed.sort_unstable();
-            plan.needed.dedup();
+            plan.note_needed(whole, labels);
         }
         if silent {
             plan.note_nothing();
         }
         plan
+    }
+
+    /// Notes what may be put in after the end where nothing ties a value to its insertion: what `whole`, of which the history is
+    /// the beginning, still puts in, and what it never puts in once. So a value that came out more often than it was put in is
+    /// not explained by somebody who might put it in again, and every prefix of a history that has orders has them too.
+    fn note_needed(&mut self, whole: &History<S::Input, S::Output>, labels: &Labels<S>) {
+        // By value: in all, and after the end of this history.
+        let mut put_in: Map<Value, (u32, u32)> = Map::default();
+        for (i, operation) in whole.operations().iter().enumerate() {
+            if let Some(value) = self.spec.brings(&operation.input, operation.output()) {
+                let (all, later) = put_in.entry(value).or_default();
+                *all += 1;
+                *later += u32::from(i >= self.history.len());
+            }
+        }
+        let shown = self.ops.iter().filter_map(|op| labels.get(op.label?).needs.clone());
+        let mut values: Vec<Value> = shown.map(|(value, _)| value).collect();
+        values.sort_unstable();
+        values.dedup();
+        let times = |value: &Value| put_in.get(value).map_or(1, |&(_, later)| later);
+        self.needed = values.into_iter().map(|value| (value.clone(), times(&value))).collect();
+        self.needed.retain(|&(_, times)| times > 0);
     }
 
     /// Fills in what pending operations may have done: what they answer when there is nothing, or one of the values alone.
