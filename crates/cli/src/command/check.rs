@@ -116,6 +116,9 @@ impl Flags {
         if counting.is_some() && self.certificate.is_some() {
             return Err(usage("--approximate and --kernel write no certificate"));
         }
+        if counting.as_ref().is_some_and(Counting::is_by_kernel) && self.initial.is_some() {
+            return Err(usage("--kernel says itself what executions begin with: leave --initial out"));
+        }
         let quasi = self.quasi.resolve()?;
         if quasi.is_some() && counting.is_some() {
             return Err(usage("--approximate and --kernel are about linearizability: leave --quasi out"));
