@@ -84,6 +84,10 @@ pub struct Question<'a, S: Sequential> {
     pub classing: &'a Classing<S>,
     /// What is allowed.
     pub rules: &'a Rules,
+    /// Without the causal guard: whether what follows the history may put in values that the history has, as often as need be. So
+    /// it is for the traces of a model, whose threads go on with the same few values; of a recorded history it would explain
+    /// every value that came out once too often.
+    pub goes_on: bool,
     /// How long to go on.
     pub budget: &'a Budget,
 }
@@ -113,7 +117,14 @@ impl<S: Sequential> Question<'_, S> {
         most: u64,
         states: &mut u64,
     ) -> Result<Result<Orders<S::Input, S::Output>, u32>, Limit> {
-        let searched = search(self.spec, (history, self.history), self.classing, rules, None, (self.budget, most))?;
+        let searched = search(
+            self.spec,
+            (history, (!self.goes_on).then_some(self.history)),
+            self.classing,
+            rules,
+            None,
+            (self.budget, most),
+        )?;
         *states += searched.states;
         Ok(match searched.found {
             Found::Nothing(furthest) => Err(furthest),
@@ -145,7 +156,7 @@ impl<S: Sequential> Question<'_, S> {
         for op in self.ids().filter(|&op| self.history.operation(op).ret.is_none()) {
             let input = &self.history.operation(op).input;
             let searched =
-                search(self.spec, (&history, &history), &classing, &rules, Some(input), (self.budget, u64::MAX))?;
+                search(self.spec, (&history, None), &classing, &rules, Some(input), (self.budget, u64::MAX))?;
             *states += searched.states;
             let Some(mut orders) = orders(&searched) else {
                 return Ok(Verdict::Fail(Reason::NeedNotBlock(op)));

@@ -70,7 +70,7 @@ pub(super) struct Plan<'a, S: Sequential> {
 impl<'a, S: Sequential> Plan<'a, S> {
     pub fn new(
         spec: &'a S,
-        (history, whole): (&'a History<S::Input, S::Output>, &History<S::Input, S::Output>),
+        (history, whole): (&'a History<S::Input, S::Output>, Option<&History<S::Input, S::Output>>),
         classing: &'a Classing<S>,
         rules: &'a Rules,
         silent: bool,
@@ -133,12 +133,12 @@ impl<'a, S: Sequential> Plan<'a, S> {
     }
 
     /// Notes what may be put in after the end where nothing ties a value to its insertion: what `whole`, of which the history is
-    /// the beginning, still puts in, and what it never puts in once. So a value that came out more often than it was put in is
+    /// the beginning, still puts in, and what it never puts in once; without `whole` anything. So a value that came out more often than it was put in is
     /// not explained by somebody who might put it in again, and every prefix of a history that has orders has them too.
-    fn note_needed(&mut self, whole: &History<S::Input, S::Output>, labels: &Labels<S>) {
+    fn note_needed(&mut self, whole: Option<&History<S::Input, S::Output>>, labels: &Labels<S>) {
         // By value: in all, and after the end of this history.
         let mut put_in: Map<Value, (u32, u32)> = Map::default();
-        for (i, operation) in whole.operations().iter().enumerate() {
+        for (i, operation) in whole.map_or(&[][..], History::operations).iter().enumerate() {
             if let Some(value) = self.spec.brings(&operation.input, operation.output()) {
                 let (all, later) = put_in.entry(value).or_default();
                 *all += 1;
@@ -149,7 +149,8 @@ impl<'a, S: Sequential> Plan<'a, S> {
         let mut values: Vec<Value> = shown.map(|(value, _)| value).collect();
         values.sort_unstable();
         values.dedup();
-        let times = |value: &Value| put_in.get(value).map_or(1, |&(_, later)| later);
+        let once = if whole.is_some() { 1 } else { u32::MAX };
+        let times = |value: &Value| put_in.get(value).map_or(once, |&(_, later)| later);
         self.needed = values.into_iter().map(|value| (value.clone(), times(&value))).collect();
         self.needed.retain(|&(_, times)| times > 0);
     }

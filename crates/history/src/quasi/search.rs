@@ -74,11 +74,12 @@ pub(super) struct Searched<'a, S: Sequential> {
     pub machine: Box<dyn Machine<S> + 'a>,
 }
 
-/// Searches for orders of a history, which is the beginning of `whole`. With `blocks`, the call of that operation must block
+/// Searches for orders of a history. Without the causal guard what follows it puts in no more than `whole`, of which it is the
+/// beginning, and values that this never puts in; anything where that is not given. With `blocks`, the call of that operation must block
 /// at the end. After `most` configurations it gives up as if memory had run out.
 pub(super) fn search<'a, S: Sequential>(
     spec: &'a S,
-    (history, whole): (&'a History<S::Input, S::Output>, &History<S::Input, S::Output>),
+    (history, whole): (&'a History<S::Input, S::Output>, Option<&History<S::Input, S::Output>>),
     classing: &'a Classing<S>,
     rules: &'a Rules,
     blocks: Option<&'a S::Input>,

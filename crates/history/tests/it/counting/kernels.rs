@@ -53,7 +53,7 @@ fn agrees(kind: Kind, histories: u64) {
         }
     }
     println!("{kind}: {right} right and {both} wrong by both, {undecided} undecided");
-    assert!(both > 0 && right > 3, "{kind}: {right} right and {both} wrong by both, {undecided} undecided");
+    assert!(both > 0 && right > 0, "{kind}: {right} right and {both} wrong by both, {undecided} undecided");
 }
 
 #[test]
@@ -63,10 +63,10 @@ fn the_mutex_is_the_object() {
 
 #[test]
 fn the_readers_writer_lock_is_the_object() {
-    agrees(Kind::RwLock, 60);
+    agrees(Kind::RwLock, 90);
 }
 
 #[test]
 fn the_semaphore_is_the_object() {
-    agrees(Kind::Semaphore, 60);
+    agrees(Kind::Semaphore, 110);
 }
