@@ -23,6 +23,17 @@ pub fn reason(reading: Reading<'_>, failure: &Failure) -> String {
 
 /// What to try when the violation may come from a setting that was not given.
 pub fn hint(reading: Reading<'_>, failure: &Failure, initial: Option<&Value>) -> Option<String> {
+    match reading.kind {
+        Kind::Semaphore if initial.is_none() => {
+            return Some(
+                "It is taken to have one permit at first. If it had more, say so: --initial NUMBER".to_owned(),
+            );
+        }
+        Kind::Counter if initial.is_none() => {
+            return Some("It is taken to start with 0. If it did not, say so: --initial NUMBER".to_owned());
+        }
+        _ => {}
+    }
     let (Violation::ThinAir { operation } | Violation::Unplaced { operation, .. } | Violation::Unordered { operation }) =
         &failure.violation
     else {

@@ -274,3 +274,32 @@ fn one_answer_names_one_order() {
         assert!(!names.iter().any(|name| name.contains("longest")), "{names:?}");
     }
 }
+
+/// What nobody said and a violation rests on is said.
+#[test]
+fn a_violation_says_what_the_object_is_taken_to_start_with() {
+    let call = |thread: u32, method: &str, result: &str| {
+        format!("{{\"call\":\"{method}\",\"thread\":{thread}}}\n{{\"return\":{result},\"thread\":{thread}}}\n")
+    };
+    let taken = file("taken-twice.jsonl", (call(0, "wait", "null") + &call(1, "wait", "null")).as_bytes());
+    let run = selvedge(&["check", &taken]).expect(1);
+    assert!(run.stdout.contains("It is taken to have one permit at first."), "{}", run.stdout);
+    selvedge(&["check", &taken, "--initial", "2"]).expect(0);
+    let counted = file("counted.jsonl", call(0, "get_and_increment", "5").as_bytes());
+    let run = selvedge(&["check", &counted]).expect(1);
+    assert!(run.stdout.contains("It is taken to start with 0."), "{}", run.stdout);
+    selvedge(&["check", &counted, "--initial", "5"]).expect(0);
+}
+
+/// Which end of a heap comes first is not guessed.
+#[test]
+fn a_heap_is_taken_for_no_kind_of_priority_queue() {
+    let heap = "{\"call\":\"insert\",\"thread\":0,\"value\":1}\n{\"return\":null,\"thread\":0}\n\
+                {\"call\":\"insert\",\"thread\":0,\"value\":2}\n{\"return\":null,\"thread\":0}\n\
+                {\"call\":\"poll\",\"thread\":0}\n{\"return\":1,\"thread\":0}\n";
+    let path = file("heap.jsonl", heap.as_bytes());
+    let run = selvedge(&["check", &path]).expect(2);
+    assert!(run.stderr.contains("--object (priority-queue, priority-queue-min"), "{}", run.stderr);
+    selvedge(&["check", &path, "--object", "priority-queue"]).expect(1);
+    selvedge(&["check", &path, "--object", "priority-queue-min"]).expect(0);
+}

@@ -19,9 +19,14 @@ fn insertions_take_and_removals_return_their_value() {
     assert_eq!(log.declared.as_deref(), Some("priority-queue"));
     assert_eq!(log.call_line(crate::OpId(0)), 5);
     ok(
-        "push -1 1 2\npeek -1 3 4\npop_back a 5 6\nread -1 7 8\n",
-        &["0: push(-1) 0-1 = nil", "0: peek() 2-3 = nil", "0: pop_back() 4-5 = a", "0: read() 6-7 = -1"],
+        "push 1 1 2\npeek -1 3 4\npop_back a 5 6\nread -1 7 8\n",
+        &["0: push(1) 0-1 = nil", "0: peek() 2-3 = nil", "0: pop_back() 4-5 = a", "0: read() 6-7 = -1"],
     );
+    ok("push -1 1 2\npop 3 3 4\n", &["0: push(-1) 0-1 = nil", "0: pop() 2-3 = 3"]);
+    ok("write -1 1 2\nread -1 3 4\n", &["0: write(-1) 0-1 = nil", "0: read() 2-3 = -1"]);
+    let both = "-1 stands for nothing where values are taken out, so it cannot be put in too; see line";
+    bad("push -1 1 2\npop -1 3 4\n", &format!("line 2, column 5: {both} 1"));
+    bad("# queue\ndeq -1 1 2\nenq 1 3 4\nenq -1 5 6\n", &format!("line 4, column 5: {both} 2"));
 }
 
 #[test]
