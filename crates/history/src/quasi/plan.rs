@@ -37,6 +37,14 @@ pub(super) struct Traffic {
     pub removed: Vec<u32>,
 }
 
+/// A history to find orders of.
+pub(super) struct Subject<'a, S: Sequential> {
+    pub history: &'a History<S::Input, S::Output>,
+    /// What it is the beginning of: without the causal guard, what follows puts in no more than this does, and values that this
+    /// never puts in. `None` where anything may follow.
+    pub whole: Option<&'a History<S::Input, S::Output>>,
+}
+
 /// A history with everything that the search looks up.
 pub(super) struct Plan<'a, S: Sequential> {
     pub spec: &'a S,
@@ -70,7 +78,7 @@ pub(super) struct Plan<'a, S: Sequential> {
 impl<'a, S: Sequential> Plan<'a, S> {
     pub fn new(
         spec: &'a S,
-        (history, whole): (&'a History<S::Input, S::Output>, Option<&History<S::Input, S::Output>>),
+        Subject { history, whole }: Subject<'a, S>,
         classing: &'a Classing<S>,
         rules: &'a Rules,
         silent: bool,

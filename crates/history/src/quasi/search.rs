@@ -14,11 +14,11 @@ use seen::Seen;
 
 use super::label::{Label, Labels};
 use super::machine::{FirstInFirstOut, Machine, StateId, Stepwise};
-use super::plan::Plan;
+use super::plan::{Plan, Subject};
 use super::sequential::Sequential;
 use super::window::Window;
 use super::{Causality, Classing, Order, Reading, Rules};
-use crate::{Budget, End, History, Limit};
+use crate::{Budget, End, Limit};
 
 /// What the linearization emits at a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,17 +74,17 @@ pub(super) struct Searched<'a, S: Sequential> {
     pub machine: Box<dyn Machine<S> + 'a>,
 }
 
-/// Searches for orders of a history. Without the causal guard what follows it puts in no more than `whole`, of which it is the
-/// beginning, and values that this never puts in; anything where that is not given. With `blocks`, the call of that operation must block
+/// Searches for orders of a history. With `blocks`, the call of that operation must block
 /// at the end. After `most` configurations it gives up as if memory had run out.
 pub(super) fn search<'a, S: Sequential>(
     spec: &'a S,
-    (history, whole): (&'a History<S::Input, S::Output>, Option<&History<S::Input, S::Output>>),
+    subject: Subject<'a, S>,
     classing: &'a Classing<S>,
     rules: &'a Rules,
     blocks: Option<&'a S::Input>,
     (budget, most): (&Budget, u64),
 ) -> Result<Searched<'a, S>, Limit> {
+    let history = subject.history;
     let mut labels = Labels::new();
     let exact = |(i, operation): (usize, &crate::Operation<S::Input, S::Output>)| {
         spec.brings(&operation.input, operation.output()).is_none() || {
@@ -96,7 +96,7 @@ pub(super) fn search<'a, S: Sequential>(
         && rules.causality == Causality::Causal
         && history.operations().iter().enumerate().all(exact);
     let queue = if lazy { FirstInFirstOut::new(spec, history) } else { None };
-    let plan = Plan::new(spec, (history, whole), classing, rules, queue.is_some(), &mut labels);
+    let plan = Plan::new(spec, subject, classing, rules, queue.is_some(), &mut labels);
     let mut machine: Box<dyn Machine<S> + 'a> = match queue {
         Some(queue) => Box::new(queue),
         None => Box::new(Stepwise::new(spec)),
