@@ -103,8 +103,14 @@ impl Task<'_> {
             let classing = Classing { of, probes: asked.probes.clone(), insertion: asked.insertion };
             let rules = self.rules(exact);
             let budget = Budget::new();
-            let question =
-                Question { spec: asked.spec, history: &history, classing: &classing, rules: &rules, budget: &budget };
+            let question = Question {
+                spec: asked.spec,
+                history: &history,
+                classing: &classing,
+                rules: &rules,
+                goes_on: false,
+                budget: &budget,
+            };
             match question.decide(&mut states) {
                 Verdict::Pass(_) => Decision::Pass,
                 Verdict::Unknown(_) => Decision::Unknown,
