@@ -50,7 +50,7 @@ impl Subject<'_> {
 
     /// The name of the operation at a place of a column.
     pub fn name(&self, column: usize, place: usize) -> &str {
-        self.matrix.column(column).nth(place).map_or("?", |call| self.calls.name(call))
+        self.matrix.column(column).nth(place).map_or("thread exit", |call| self.calls.name(call))
     }
 
     /// An operation with what came of it.
@@ -81,8 +81,10 @@ impl Subject<'_> {
             Some(operation) => self.shown(column, place, operation.result),
             None => format!("{} (not called)", self.name(column, place)),
         };
-        let columns = 0..=self.matrix.columns.len();
-        columns.map(|at| (0..self.matrix.column(at).count()).map(|place| cell(at, place)).collect()).collect()
+        // Where the end of a thread is an operation, it comes after the calls.
+        let seen = |at: usize| history.columns.get(at).map_or(0, Vec::len);
+        let count = |at: usize| self.matrix.column(at).count().max(seen(at));
+        (0..=self.matrix.columns.len()).map(|at| (0..count(at)).map(|place| cell(at, place)).collect()).collect()
     }
 
     pub(crate) fn table(&self, cells: &[Vec<String>]) -> String {

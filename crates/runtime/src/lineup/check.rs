@@ -100,6 +100,7 @@ pub fn check(object: Object, settings: &Settings) -> ObjectReport {
         trial: None,
         insists: false,
         counts: false,
+        exits: false,
     };
     let mut report = blank(&object.name);
     report.criterion = bench.criterion.name().to_owned();

@@ -122,6 +122,10 @@ impl<'a, 'b> Phase2<'a, 'b> {
         let ending = match end {
             End::Complete => Ending::Full,
             End::Truncated if with(|control| control.has_starved()) => return Err(self.unfair()),
+            // The end of a thread waits for nobody in serial runs, or it would be an operation.
+            End::Stuck if with(|control| !control.lineup.exits && control.lineup.any_leaving()) => {
+                return Err(self.ended_badly(end));
+            }
             End::Stuck | End::Truncated if with(|control| control.lineup.any_open()) => Ending::Stuck,
             End::Stopped(Stop::Redundant | Stop::Blocked | Stop::Unfair) => return Ok(()),
             End::Stopped(Stop::Diverged(_)) => return Err(uncontrolled("phase 2")),
@@ -266,6 +270,7 @@ impl<'a, 'b> Phase2<'a, 'b> {
             preemptions,
             threads,
             pc,
+            exits: self.bench.exits,
         }))
     }
 
