@@ -6,7 +6,7 @@ use crate::calls::Calls;
 use crate::closest::{Parting, closest};
 use crate::matrix::Matrix;
 use crate::observation::{Nondeterminism, Observation, SerialOp};
-use crate::recorded::Recorded;
+use crate::recorded::{Ending, Operation, Recorded};
 use crate::results::{ResultId, Results};
 use crate::witness::Unexplained;
 
@@ -78,6 +78,9 @@ impl Subject<'_> {
     /// The operations of each column with their results; those never called without.
     pub(crate) fn cells(&self, history: &Recorded) -> Vec<Vec<String>> {
         let cell = |column: usize, place: usize| match history.columns.get(column).and_then(|all| all.get(place)) {
+            Some(Operation { result: None, .. }) if history.ending == Ending::Cut => {
+                format!("{} (cut off)", self.name(column, place))
+            }
             Some(operation) => self.shown(column, place, operation.result),
             None => format!("{} (not called)", self.name(column, place)),
         };
@@ -129,6 +132,7 @@ impl Subject<'_> {
             seen.full(),
             seen.stuck()
         );
+        text += &self.relative_to(seen, history, blocked);
         let partings = closest(seen, history, blocked);
         let serial: Vec<String> = partings.iter().map(|parting| self.parting(parting)).collect();
         if !serial.is_empty() {
@@ -138,6 +142,44 @@ impl Subject<'_> {
             text += &format!("    {line}\n");
         }
         Explained { results, text, serial }
+    }
+
+    /// What the finding is relative to; and what an author who finds nothing wrong with it would have to declare.
+    fn relative_to(&self, seen: &Observation, history: &Recorded, blocked: Option<usize>) -> String {
+        let mut text =
+            "  This is relative to serial behaviour: to what the same calls do one after the other.\n".to_owned();
+        let alone = self.never_return(seen);
+        if !alone.is_empty() {
+            text += &format!(
+                "  Every serial run of {} waits for ever. If the object is meant to need two calls at once (a rendezvous channel, an \
+                 exchanger, a barrier), it would have to be declared that they take effect *together*; no such declaration exists yet, so \
+                 this object cannot be held against its serial behaviour.\n",
+                alone.join(" and of ")
+            );
+        } else if blocked.is_some() && history.pending().count() > 1 {
+            text += "  If a call of the object is meant to wait behind another call that waits (a fair or a writer-preferring lock), it would \
+                     have to be declared that calls wait *in line*; no such declaration exists yet, so for such an object this is no error.\n";
+        }
+        text
+    }
+
+    /// The calls that return in no serial history, each once.
+    fn never_return(&self, seen: &Observation) -> Vec<&str> {
+        let (mut returned, mut called) = (Vec::new(), Vec::new());
+        for history in seen.histories() {
+            let mut places = vec![0; self.matrix.columns.len() + 1];
+            for operation in history {
+                let column = usize::from(operation.column);
+                let name = self.name(column, places[column]);
+                places[column] += 1;
+                let list = if operation.result.is_some() { &mut returned } else { &mut called };
+                if !list.contains(&name) {
+                    list.push(name);
+                }
+            }
+        }
+        called.retain(|name| !returned.contains(name));
+        called
     }
 
     fn parting(&self, parting: &Parting) -> String {

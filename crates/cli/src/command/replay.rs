@@ -15,7 +15,7 @@ use super::test::{troubled, under_watch, watched};
 use crate::cargo;
 use crate::debugger::Debugger;
 use crate::exit::Exit;
-use crate::findings::{Build, CargoBuild, read};
+use crate::findings::{Build, CargoBuild, Saved, read};
 use crate::library::Places;
 use crate::program::{Built, Scratch, fingerprint};
 use crate::progress::{Phase, Progress};
@@ -297,7 +297,7 @@ fn entry(name: &str, finding: &Finding, again: Option<&Finding>, names: &mut Nam
         full += &paragraph(&names.explain(&text), 2);
     }
     if let Some(again) = again {
-        full += &found(again, name, names);
+        full += &found(again, &Saved::at(name), names);
     }
     let document = Document {
         file: name,
@@ -308,7 +308,7 @@ fn entry(name: &str, finding: &Finding, again: Option<&Finding>, names: &mut Nam
         version: json::VERSION,
         test: &finding.test,
         same,
-        findings: again.into_iter().map(|again| Found::new(again, name, names)).collect(),
+        findings: again.into_iter().map(|again| Found::new(again, &Saved::at(name), names)).collect(),
     };
     let exit = if same { Exit::Violation } else { Exit::Unknown };
     Entry { exit, full, line, json: json::write(&document), certificate: None, html: None }

@@ -15,7 +15,7 @@ use selvedge_history::{Budget, Limit};
 
 use super::objects::ObjectFlags;
 use crate::exit::Exit;
-use crate::findings::{Build, write};
+use crate::findings::{Build, name_places, write};
 use crate::guard::{self, Guard};
 use crate::library::Places;
 use crate::limits::Limits;
@@ -74,6 +74,8 @@ pub struct Flags {
 pub struct Settings {
     recipe: Recipe,
     asked: Asked,
+    /// The flags that only objects have a use for, as typed.
+    object_flags: Vec<&'static str>,
     test: Option<String>,
     places: Places,
     temporary: PathBuf,
@@ -84,11 +86,13 @@ impl Flags {
     /// Resolves the flags.
     pub fn resolve(self, started: Instant) -> Settings {
         let mut asked = self.search.resolve();
+        let object_flags = self.objects.given();
         asked.search.object = self.objects.resolve();
         let directory = std::env::current_dir().unwrap_or_default();
         Settings {
             recipe: Recipe { directory, cc: self.cc, flags: self.flags, sources: self.sources },
             asked,
+            object_flags,
             test: self.test,
             places: Places::from_environment(),
             temporary: std::env::temp_dir(),
@@ -226,8 +230,9 @@ fn list(settings: &Settings, built: &Built) -> Result<Vec<String>, Trouble> {
     let search = driver::Settings { runs_max: 0, test: None, jobs: 1, ..settings.asked.search.clone() };
     let session = driver::run(&built.program, &search, &built.directory);
     let session = session.map_err(|error| Trouble::new(&name, error))?;
+    let plain: Vec<String> = session.report.tests.into_iter().map(|report| report.test).collect();
     let objects = session.report.objects.into_iter().map(|report| report.object);
-    let mut tests: Vec<String> = session.report.tests.into_iter().map(|report| report.test).chain(objects).collect();
+    let mut tests: Vec<String> = plain.iter().cloned().chain(objects).collect();
     if tests.is_empty() {
         let reason = "expected a test, found neither SELVEDGE_TEST, SELVEDGE_OBJECT nor main";
         return Err(
@@ -240,6 +245,16 @@ fn list(settings: &Settings, built: &Built) -> Result<Vec<String>, Trouble> {
         if tests.is_empty() {
             return Err(Trouble::new(&name, format!("there is no test `{wanted}`")).advise(format!("there are: {all}")));
         }
+    }
+    let flags = &settings.object_flags;
+    if let (Some(flag), Some(test)) = (flags.first(), tests.iter().find(|test| plain.contains(test))) {
+        let reason = format!("{flag} is about objects, and `{test}` is a test without one");
+        let advice = if tests.iter().all(|test| plain.contains(test)) {
+            format!("leave {} out", flags.join(", "))
+        } else {
+            "--test NAME names the object that is meant".to_owned()
+        };
+        return Err(Trouble::new(&name, reason).advise(advice));
     }
     Ok(tests)
 }
@@ -286,7 +301,9 @@ fn run_test(
     for finding in &mut report.findings {
         finding.program.clone_from(&built.fingerprint);
         let (build, mut names) = (Build::C(settings.recipe.clone()), Names::new(&program));
-        paths.push(write(finding, &build, &settings.asked.findings, &mut names)?);
+        paths.push(write(finding, &build, &settings.asked.findings, &mut names));
     }
-    Ok(Tested { report, object, settings: search, interrupted: interrupted(), paths, program, function: None })
+    name_places(&mut object, &program);
+    let interrupted = interrupted();
+    Ok(Tested { report, object, settings: search, interrupted, paths, program, function: None, expected: false })
 }

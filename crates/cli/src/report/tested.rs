@@ -18,6 +18,7 @@ use super::names::Names;
 use super::objects;
 use super::text::{FAIL, FAINT, PASS, UNKNOWN, clean, paint, paragraph};
 use crate::exit::Exit;
+use crate::findings::Saved;
 use crate::quantity::{count, counted, show_time};
 
 /// What the tests of code are about, in JSON.
@@ -34,11 +35,13 @@ pub struct Tested {
     /// Whether Ctrl-C or the end of the process cut it short.
     pub interrupted: bool,
     /// Where each finding was written.
-    pub paths: Vec<String>,
+    pub paths: Vec<Saved>,
     /// The program that it is in.
     pub program: String,
     /// The test function that the search is in, where the program runs its tests itself.
     pub function: Option<String>,
+    /// Whether it panics as the test says that it should.
+    pub expected: bool,
 }
 
 /// All tests of a program.
@@ -74,6 +77,9 @@ impl Tested {
     /// time was over; both say that it was a bound.
     pub fn exit(&self) -> Exit {
         let (report, settings) = (&self.report, &self.settings);
+        if self.expected {
+            return Exit::Pass;
+        }
         if !report.findings.is_empty() {
             return Exit::Violation;
         }
@@ -89,8 +95,16 @@ impl Tested {
         // A portfolio that stops at its bound was cut short: it goes on to the end when it can.
         let at_bound = matches!(report.coverage, CoverageRecord::Preemptions(_)) && settings.search != Search::Bounded;
         let complete = report.coverage.reaches(settings) && !at_bound;
-        if complete || !report.findings.is_empty() {
+        if !report.findings.is_empty() {
+            return None;
+        }
+        // What was covered of the matrices that were tested says nothing of those that were not.
+        let object = self.object.as_ref();
+        if object.map_or(complete, |object| object.complete && complete) {
             None
+        } else if object.is_some_and(|object| !object.complete && !self.interrupted) {
+            let said = object.and_then(|object| object.limit.as_deref()).unwrap_or("");
+            Some(if said.contains("time was up") { "time" } else { "incomplete" })
         } else if self.interrupted {
             Some("interrupted")
         } else if report.worker_lost {
@@ -192,6 +206,9 @@ impl Tested {
             None => clean(&self.report.test),
         };
         let (label, says) = match self.exit() {
+            Exit::Pass if self.expected => {
+                (paint(PASS, "PASS"), "panics under some schedule, as the test expects".to_owned())
+            }
             Exit::Pass => (paint(PASS, "PASS"), "no violation in what was covered".to_owned()),
             Exit::Violation => {
                 let kinds: Vec<&str> = match &self.object {
@@ -281,7 +298,7 @@ pub fn sentence(finding: &Finding, names: &mut Names) -> (String, bool) {
 }
 
 /// A finding: what happened in a sentence, the interleaving, who waits for what, and how to see it again.
-pub fn found(finding: &Finding, path: &str, names: &mut Names) -> String {
+pub fn found(finding: &Finding, saved: &Saved, names: &mut Names) -> String {
     let (sentence, alone) = sentence(finding, names);
     let who = if alone { format!(", thread T{}", finding.thread) } else { String::new() };
     let mut text = paragraph(&format!("Run {}{who}: {sentence}.", count(finding.run)), 2);
@@ -289,7 +306,16 @@ pub fn found(finding: &Finding, path: &str, names: &mut Names) -> String {
     if !table.is_empty() {
         text += &format!("\n{table}");
     }
-    text + &format!("\n  replay: {}\n", replay_command(path))
+    match &saved.error {
+        None => text + &format!("\n  replay: {}\n", replay_command(&saved.path)),
+        Some(_) => text + "\n" + &paragraph(&unsaved(saved), 2),
+    }
+}
+
+/// What is said of a finding that could not be written.
+pub fn unsaved(saved: &Saved) -> String {
+    let why = saved.error.as_deref().unwrap_or_default();
+    format!("not saved, so that it cannot be replayed: {}: {}", clean(&saved.path), clean(why))
 }
 
 /// How to see a finding again.
@@ -429,6 +455,12 @@ struct TestDocument {
     bound: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<&'static str>,
+    /// Why not everything was tested that had to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// Whether the panic that was found is one that the test asks for.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    expected: bool,
     strategy: &'static str,
     preemptions: u32,
     depth: u32,
@@ -454,7 +486,11 @@ pub struct Found {
     test: String,
     kind: &'static str,
     message: String,
-    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    /// Why there is no file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unsaved: Option<String>,
     /// The source line to look at, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
@@ -464,12 +500,16 @@ pub struct Found {
 
 impl Found {
     /// The finding in the file of that name.
-    pub fn new(finding: &Finding, path: &str, names: &mut Names) -> Self {
+    pub fn new(finding: &Finding, saved: &Saved, names: &mut Names) -> Self {
         let message = interleaving::explained(finding, names);
         let own = names.own_line(finding).map(|line| (from_here(&line.file), line.line));
         // A panic has been caught by the time it is reported; its message has the line.
         let (file, line) = own.or_else(|| interleaving::told(&finding.message)?.1).unzip();
-        Found { test: finding.test.clone(), kind: finding.kind.name(), message, path: path.to_owned(), file, line }
+        let (path, unsaved) = match &saved.error {
+            None => (Some(saved.path.clone()), None),
+            Some(_) => (None, Some(unsaved(saved))),
+        };
+        Found { test: finding.test.clone(), kind: finding.kind.name(), message, path, unsaved, file, line }
     }
 }
 
@@ -491,6 +531,8 @@ impl TestDocument {
             covered: test.coverage(),
             bound: report.bound,
             limit: test.limit(),
+            reason: test.object.as_ref().and_then(|object| object.limit.as_deref()).map(clean),
+            expected: test.expected,
             strategy: name_of(settings.search),
             preemptions: settings.preemptions,
             depth: settings.depth,
@@ -518,7 +560,7 @@ mod tests {
         let report = TestReport { runs, coverage, ..TestReport::new("t") };
         let settings = Settings { search, runs_max, ..Settings::default() };
         let (object, program) = (None, String::new());
-        Tested { report, object, settings, interrupted: false, paths: vec![], program, function: None }
+        Tested { report, object, settings, interrupted: false, paths: vec![], program, function: None, expected: false }
     }
 
     #[test]

@@ -144,6 +144,9 @@ impl Session<'_> {
         let covered = self.matrices(&mut crew, times);
         self.look_for_calls_left_out();
         let report = &mut self.report;
+        if report.matrices == 0 && report.limit.is_none() {
+            report.limit = Some("there is no matrix that the options allow, so nothing was tested".to_owned());
+        }
         report.complete =
             report.limit.is_none() && report.doubt().is_none() && report.findings.is_empty() && report.error.is_none();
         report.coverage = covered.unwrap_or(CoverageRecord::Partial);

@@ -374,6 +374,15 @@ impl Bench<'_> {
                 outcome = without;
             }
         }
+        // Plain accesses are no steps. Where two of them race, other results may come of schedules that were not made.
+        if matches!(outcome, Outcome::Pass(_)) && !self.settings.races {
+            with(|control| control.settings.races = true);
+            if let Outcome::Fail(found) = self.search(&observation, &mut Numbers::default())
+                && found.kind == ObjectKind::Race
+            {
+                outcome = Outcome::Unknown(allowed_race(&found));
+            }
+        }
         numbers.seconds += sys::cpu() - began;
         outcome
     }
@@ -392,6 +401,14 @@ impl Bench<'_> {
         numbers.tally += self.criterion.take_tally();
         outcome
     }
+}
+
+/// What is said of a data race that `races off` allows. Addresses are named by whoever has the program.
+fn allowed_race(found: &Found) -> String {
+    let race = found.finding.message.replacen(" here,", &format!(" at {:#x},", found.pc), 1);
+    format!(
+        "`races off` allows a {race}: such accesses are no steps of the search, so that not every schedule was made"
+    )
 }
 
 /// Says what helps when there was no time for all serial orders of a matrix.
@@ -478,11 +495,13 @@ fn serial_end(control: &Control, end: End, test: &Test, run: u64) -> Result<(), 
 
 /// A run that ended badly in a way that has nothing to do with results.
 pub fn bad_end(control: &Control, failure: Failure, test: &Test, run: u64) -> Found {
+    let kind = kind_of(failure.kind);
+    let ending = if kind == ObjectKind::Stuck { Ending::Stuck } else { Ending::Cut };
     Found {
         pc: failure.pc,
-        kind: kind_of(failure.kind),
+        kind,
         finding: finding::of_failure(control, failure, &test.name, run),
-        history: Some(control.lineup.recorded(Ending::Stuck)),
+        history: Some(control.lineup.recorded(ending)),
         unexplained: None,
         refusal: None,
         nondeterminism: None,

@@ -153,17 +153,19 @@ fn of_history(suite: &str, document: &Value, seconds: f64) -> Case {
 fn of_test(suite: &str, test: &Value) -> Vec<Case> {
     let name = test["function"].as_str().map_or_else(|| text(test, "test"), str::to_owned);
     let seconds = test["cpu_seconds"].as_f64().unwrap_or(0.0);
-    let findings = test["findings"].as_array().filter(|findings| !findings.is_empty());
+    // A panic that the test asks for is no violation.
+    let expected = test["expected"].as_bool() == Some(true);
+    let findings = test["findings"].as_array().filter(|findings| !findings.is_empty() && !expected);
     if let Some(findings) = findings {
         return findings.iter().map(|finding| of_finding(suite, &name, finding, seconds)).collect();
     }
-    let covered = text(test, "covered");
+    let (covered, reason) = (text(test, "covered"), text(test, "reason"));
     vec![Case {
         suite: suite.to_owned(),
         name,
         outcome: outcome(test),
         kind: test["limit"].as_str().unwrap_or("unknown").to_owned(),
-        message: covered,
+        message: if reason.is_empty() { covered } else { reason },
         place: None,
         seconds,
     }]
@@ -172,7 +174,12 @@ fn of_test(suite: &str, test: &Value) -> Vec<Case> {
 fn of_finding(suite: &str, name: &str, finding: &Value, seconds: f64) -> Case {
     let place = finding["file"].as_str().map(|file| (file.to_owned(), finding["line"].as_u64()));
     let path = text(finding, "path");
-    let replay = if path.is_empty() { String::new() } else { format!(" (selvedge replay {path})") };
+    let unsaved = text(finding, "unsaved");
+    let replay = match (path.is_empty(), unsaved.is_empty()) {
+        (false, _) => format!(" (selvedge replay {path})"),
+        (true, false) => format!(" ({unsaved})"),
+        (true, true) => String::new(),
+    };
     Case {
         suite: suite.to_owned(),
         name: name.to_owned(),
