@@ -70,8 +70,10 @@ pub fn explore(body: impl Fn() + Send + Sync + 'static) {
     if report.is_empty() || save(&name, "json", &with_host(&report)) {
         begun.ended();
     }
-    if answer != 0 {
-        panic!("{}", summary(&report));
+    match answer {
+        0 => {}
+        1 => panic!("a schedule fails: {}", text_of(&report, "message")),
+        _ => panic!("the search could not start: {}", text_of(&report, "error")),
     }
 }
 
@@ -184,11 +186,11 @@ fn quoted(text: &str) -> String {
     quoted + "\""
 }
 
-/// What was found, in a sentence: the first message of the report.
-fn summary(report: &str) -> String {
-    let text = report.split_once("\"message\":\"").map_or(report, |(_, rest)| rest);
+/// The first text of the report under that name: `message` is what was found, in a sentence.
+fn text_of(report: &str, field: &str) -> String {
+    let text = report.split_once(&format!("\"{field}\":\"")).map_or(report, |(_, rest)| rest);
     let end = text.match_indices('"').map(|(at, _)| at).find(|&at| !text[..at].ends_with('\\')).unwrap_or(text.len());
-    format!("a schedule fails: {}", text[..end].replace("\\\"", "\"").replace("\\n", "\n"))
+    text[..end].replace("\\\"", "\"").replace("\\n", "\n")
 }
 
 fn symbol(name: &std::ffi::CStr) -> Option<*mut c_void> {
@@ -260,8 +262,9 @@ mod tests {
     #[test]
     fn the_message_is_taken_out_of_the_report() {
         let report = r#"{"tests":[{"findings":[{"message":"left \"a\" right","thread":1}]}]}"#;
-        assert_eq!(super::summary(report), "a schedule fails: left \"a\" right");
-        assert_eq!(super::summary("x"), "a schedule fails: x");
+        assert_eq!(super::text_of(report, "message"), "left \"a\" right");
+        assert_eq!(super::text_of("x", "message"), "x");
+        assert_eq!(super::text_of(r#"{"tests":[],"error":"--auto"}"#, "error"), "--auto");
     }
 
     #[test]

@@ -25,6 +25,7 @@ use crate::findings::CargoBuild;
 use crate::guard::end_group;
 use crate::library::{self, Places};
 use crate::program::Scratch;
+use crate::report::json;
 use crate::report::print::{Printer, complain, keep_page};
 use crate::report::tested::Session;
 use crate::search::SearchFlags;
@@ -219,14 +220,19 @@ pub fn run(flags: Flags, harness: Vec<OsString>, started: Instant) -> Result<Exi
         time_max: asked.time_max,
         seconds: started.elapsed().as_secs_f64(),
         exit: Some(exit),
+        lines: &seen.lines,
     };
     let mut entry = session.entry_with(asked.html.is_some());
     match (seen.tests.is_empty(), seen.taken) {
         // What could not be tested was said.
         (true, 0) if !seen.lines.is_empty() => entry.full.clear(),
         (true, 0) => {
-            entry.full =
-                "selvedge: nothing was tested: no test called selvedge::explore or selvedge::object\n".to_owned();
+            let reason = "nothing was tested: no test called selvedge::explore or selvedge::object";
+            entry.full = format!("selvedge: {reason}\n");
+            if exit == Exit::Input {
+                let trouble = crate::trouble::Trouble::new(&manifest.display().to_string(), reason);
+                entry.json = json::troubled(&trouble, started.elapsed().as_secs_f64());
+            }
         }
         (true, taken) => entry.full = taken_by_tests(taken),
         (false, 0) => {}

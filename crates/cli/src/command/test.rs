@@ -186,6 +186,7 @@ fn explore(settings: &Settings, budget: &Budget, progress: &Progress) -> Result<
         time_max: settings.asked.time_max,
         seconds: settings.started.elapsed().as_secs_f64(),
         exit: None,
+        lines: &[],
     };
     Ok(session.entry_with(settings.asked.html.is_some()))
 }

@@ -58,6 +58,8 @@ pub struct Session<'a> {
     pub seconds: f64,
     /// The verdict, where somebody else decides it.
     pub exit: Option<Exit>,
+    /// What could not be tested, or is not known although it was: a line each.
+    pub lines: &'a [String],
 }
 
 /// The strategy's name.
@@ -207,7 +209,7 @@ impl Tested {
         };
         let (label, says) = match self.exit() {
             Exit::Pass if self.expected => {
-                (paint(PASS, "PASS"), "panics under some schedule, as the test expects".to_owned())
+                (paint(PASS, "PASS"), "fails under some schedule, as the test expects".to_owned())
             }
             Exit::Pass => (paint(PASS, "PASS"), "no violation in what was covered".to_owned()),
             Exit::Violation => {
@@ -410,6 +412,7 @@ impl Session<'_> {
             findings: tests.iter().flat_map(|test| test.findings.clone()).collect(),
             time_max: self.time_max.map(|time| time.as_secs_f64()),
             tests,
+            lost: self.lines,
         })
     }
 }
@@ -441,6 +444,9 @@ struct Document<'a> {
     findings: Vec<Found>,
     time_max: Option<f64>,
     tests: Vec<TestDocument>,
+    /// What there is no report of.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    lost: &'a [String],
 }
 
 #[derive(Serialize)]

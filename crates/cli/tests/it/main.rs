@@ -21,6 +21,7 @@ mod sentences;
 mod specified;
 mod testing;
 mod usage;
+mod verdicts;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -99,7 +99,12 @@ pub fn cases(document: &Value) -> Vec<Case> {
     }
     let seconds = document["seconds"].as_f64().unwrap_or(0.0);
     if let Some(tests) = document["tests"].as_array() {
-        return tests.iter().flat_map(|test| of_test(&suite, test)).collect();
+        let lost = document["lost"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        return tests
+            .iter()
+            .flat_map(|test| of_test(&suite, test))
+            .chain(lost.map(|line| of_lost(&suite, line)))
+            .collect();
     }
     if let Some(assertions) = document["assertions"].as_array() {
         return assertions.iter().map(|assertion| of_assertion(&suite, assertion)).collect();
@@ -169,6 +174,20 @@ fn of_test(suite: &str, test: &Value) -> Vec<Case> {
         place: None,
         seconds,
     }]
+}
+
+/// What there is no report of.
+fn of_lost(suite: &str, line: &str) -> Case {
+    let (label, message) = line.split_once("  ").unwrap_or(("UNKNOWN", line));
+    Case {
+        suite: suite.to_owned(),
+        name: message.split(": ").next().unwrap_or_default().to_owned(),
+        outcome: if label == "ERROR" { Outcome::Error } else { Outcome::Unknown },
+        kind: "no-report".to_owned(),
+        message: message.to_owned(),
+        place: None,
+        seconds: 0.0,
+    }
 }
 
 fn of_finding(suite: &str, name: &str, finding: &Value, seconds: f64) -> Case {

@@ -179,7 +179,7 @@ fn test_data(test: &Tested, time_max: Option<Duration>, names: &mut Names, sourc
         findings.push(finding_data(finding, object, saved, names, sources));
     }
     let says = match badge {
-        Badge::Pass if test.expected => "panics under some schedule, as the test expects".to_owned(),
+        Badge::Pass if test.expected => "fails under some schedule, as the test expects".to_owned(),
         Badge::Pass => "no violation in what was covered".to_owned(),
         Badge::Fail => findings.iter().map(|finding| finding.kind).collect::<Vec<_>>().join(", "),
         Badge::Unknown => "no violation so far, and that says nothing about the rest".to_owned(),
