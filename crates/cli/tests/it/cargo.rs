@@ -32,7 +32,7 @@ fn project(name: &str) -> PathBuf {
 }
 
 /// `cargo selvedge test` as cargo starts it, in a project.
-fn cargo_selvedge(project: &Path, args: &[&str]) -> Command {
+pub fn cargo_selvedge(project: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-selvedge"));
     command.args(["selvedge", "test"]).args(args).current_dir(project).stdin(Stdio::null());
     command.env("SELVEDGE_CACHE", cache()).env("CARGO_NET_OFFLINE", "true");
@@ -44,12 +44,12 @@ fn cargo_selvedge(project: &Path, args: &[&str]) -> Command {
     command
 }
 
-fn run(mut command: Command) -> Run {
+pub fn run(mut command: Command) -> Run {
     Run::new(command.output().expect("the binary runs"))
 }
 
 /// Whether the toolchain lacks what it takes; says so.
-fn skipped(run: &Run) -> bool {
+pub fn skipped(run: &Run) -> bool {
     let lacks = run.code == 2
         && (run.stderr.contains("the Rust toolchain lacks") || run.stderr.contains("tests can be controlled on"));
     if lacks {

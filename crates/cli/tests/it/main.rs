@@ -3,6 +3,7 @@
 mod bad_input;
 mod browser;
 mod cargo;
+mod cargo_verdicts;
 mod check;
 mod commands;
 mod counting;
