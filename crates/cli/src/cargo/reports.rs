@@ -161,7 +161,7 @@ fn tested(
     let passed = origin.passed && only_panics(&report, object.as_ref());
     let expected = !report.findings.is_empty() && (passed || expected.iter().any(is_this));
     let (settings, interrupted, function) = (asked.search.clone(), origin.interrupted, build.function);
-    Tested { report, object, settings, interrupted, paths, program, function, expected }
+    Tested { report, object, settings, interrupted, paths, program, function, expected, lost: None }
 }
 
 /// The file and the line of a search, which is named by them.

@@ -178,27 +178,38 @@ fn explore(settings: &Settings, budget: &Budget, progress: &Progress) -> Result<
     let built = settings.recipe.build(&settings.places, &settings.temporary)?;
     let names = list(settings, &built)?;
     progress.test(&settings.asked.search, names.len());
-    let tests = run_all(settings, &built, &names, budget, progress)?;
+    let (tests, mut troubles) = run_all(settings, &built, &names, budget, progress);
+    if tests.is_empty() && !troubles.is_empty() {
+        return Err(troubles.remove(0).1);
+    }
+    let line = |(test, trouble): &(String, Trouble)| format!("ERROR  {test}: {}", trouble.reason);
+    let lines: Vec<String> = troubles.iter().map(line).collect();
+    let worst = tests.iter().map(Tested::exit).fold(Exit::Pass, Exit::worst);
     let session = Session {
         file: &name,
         compiler: &settings.recipe.cc,
         tests: &tests,
         time_max: settings.asked.time_max,
         seconds: settings.started.elapsed().as_secs_f64(),
-        exit: None,
-        lines: &[],
+        exit: (!lines.is_empty()).then(|| worst.worst(Exit::Input)),
+        lines: &lines,
     };
-    Ok(session.entry_with(settings.asked.html.is_some()))
+    let mut entry = session.entry_with(settings.asked.html.is_some());
+    for line in &lines {
+        entry.full += &format!("\n{}\n", clean(line));
+    }
+    Ok(entry)
 }
 
-/// Runs the tests, as many at a time as there may be workers.
+/// Runs the tests, as many at a time as there may be workers. What came of them, and which could not be tested and why: no test takes
+/// away what came of the others.
 fn run_all(
     settings: &Settings,
     built: &Built,
     names: &[String],
     budget: &Budget,
     progress: &Progress,
-) -> Result<Vec<Tested>, Trouble> {
+) -> (Vec<Tested>, Vec<(String, Trouble)>) {
     let at_once = (settings.asked.jobs as usize).clamp(1, names.len().max(1));
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
@@ -222,7 +233,14 @@ fn run_all(
     });
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(number, _)| *number);
-    done.into_iter().map(|(_, tested)| tested).collect()
+    let (mut tests, mut troubles) = (Vec::new(), Vec::new());
+    for (number, tested) in done {
+        match tested {
+            Ok(tested) => tests.push(tested),
+            Err(trouble) => troubles.push((names[number].clone(), trouble)),
+        }
+    }
+    (tests, troubles)
 }
 
 /// The names of the tests to run: what a session without runs tells.
@@ -272,7 +290,7 @@ fn run_test(
     let test = search.test.clone().unwrap_or_default();
     let interrupted = || budget.reached() == Some(Limit::Interrupted);
     let mut report = TestReport::new(&test);
-    let mut object = None;
+    let (mut object, mut lost) = (None, None);
     if !interrupted() {
         // Each test has a directory for what it exchanges with its processes.
         let directory = built.directory.join(number.to_string());
@@ -294,6 +312,8 @@ fn run_test(
                 }
             }
             (Err(RunError::NoReport { .. }), ended) if ended || interrupted() => {}
+            // A test that ends its process, or that is killed: nothing is known of it.
+            (Err(error @ (RunError::NoReport { .. } | RunError::Malformed(_))), _) => lost = Some(error.to_string()),
             (Err(error), _) => return Err(trouble(error.to_string())),
         }
     }
@@ -306,5 +326,5 @@ fn run_test(
     }
     name_places(&mut object, &program);
     let interrupted = interrupted();
-    Ok(Tested { report, object, settings: search, interrupted, paths, program, function: None, expected: false })
+    Ok(Tested { report, object, settings: search, interrupted, paths, program, function: None, expected: false, lost })
 }

@@ -42,6 +42,8 @@ pub struct Tested {
     pub function: Option<String>,
     /// Whether it panics as the test says that it should.
     pub expected: bool,
+    /// Why there is no report of it.
+    pub lost: Option<String>,
 }
 
 /// All tests of a program.
@@ -109,6 +111,8 @@ impl Tested {
             Some(if said.contains("time was up") { "time" } else { "incomplete" })
         } else if self.interrupted {
             Some("interrupted")
+        } else if self.lost.is_some() {
+            Some("no-report")
         } else if report.worker_lost {
             Some("worker")
         } else if report.forgotten > 0 {
@@ -258,6 +262,7 @@ impl Tested {
                 if self.report.forgotten == 1 { "1 run touched".into() } else { format!("{} runs touched", count(self.report.forgotten)) }
             ),
             ("interrupted", _) => "interrupted".to_owned(),
+            ("no-report", _) => clean(self.lost.as_deref().unwrap_or_default()),
             ("worker", _) => {
                 "stopped because a worker process ended without an answer, for want of memory most likely: --jobs N allows fewer of them"
                     .to_owned()
@@ -537,7 +542,7 @@ impl TestDocument {
             covered: test.coverage(),
             bound: report.bound,
             limit: test.limit(),
-            reason: test.object.as_ref().and_then(|object| object.limit.as_deref()).map(clean),
+            reason: test.object.as_ref().and_then(|object| object.limit.as_deref()).or(test.lost.as_deref()).map(clean),
             expected: test.expected,
             strategy: name_of(settings.search),
             preemptions: settings.preemptions,
@@ -566,7 +571,17 @@ mod tests {
         let report = TestReport { runs, coverage, ..TestReport::new("t") };
         let settings = Settings { search, runs_max, ..Settings::default() };
         let (object, program) = (None, String::new());
-        Tested { report, object, settings, interrupted: false, paths: vec![], program, function: None, expected: false }
+        Tested {
+            report,
+            object,
+            settings,
+            interrupted: false,
+            paths: vec![],
+            program,
+            function: None,
+            expected: false,
+            lost: None,
+        }
     }
 
     #[test]

@@ -186,16 +186,17 @@ fn objects_that_cannot_be_tested() {
 #[test]
 fn a_report_that_a_test_took_is_counted() {
     let project = objects();
-    for (names, says) in [
-        (&["judged"][..], "selvedge: 1 search is judged by its test"),
-        (&["judged", "right"], "selvedge: 1 search is judged by its test"),
-        (&["nothing"], "selvedge: no test called selvedge::explore or selvedge::object"),
+    for (names, says, code) in [
+        (&["judged"][..], "selvedge: 1 search is judged by its test", 0),
+        (&["judged", "right"], "selvedge: 1 search is judged by its test", 0),
+        // Nothing tested is no pass.
+        (&["nothing"], "selvedge: nothing was tested: no test called selvedge::explore or selvedge::object", 2),
     ] {
         let tests = run(cargo_selvedge(project, &[&["--test", "objects", "--"], names].concat()));
         if skipped(&tests) {
             return;
         }
-        let tests = tests.expect(0);
+        let tests = tests.expect(code);
         assert!(tests.stdout.contains(says), "{}", tests.stdout);
         assert_eq!(tests.stdout.contains("PASS  right"), names.contains(&"right"), "{}", tests.stdout);
     }
