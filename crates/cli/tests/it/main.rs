@@ -21,6 +21,7 @@ mod reports;
 mod sentences;
 mod specified;
 mod testing;
+mod uncontrolled;
 mod usage;
 mod verdicts;
 

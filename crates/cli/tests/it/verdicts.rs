@@ -129,3 +129,51 @@ fn objects_that_need_two_at_once_are_told_what_they_would_declare() {
     let run = test("plain", &["--test", "shared_ring", "--auto", "2"]).expect(1);
     assert!(!words(&run.stdout).contains("declar"), "{}", run.stdout);
 }
+
+#[test]
+fn a_test_that_dies_takes_nothing_away_from_the_others() {
+    let directory = scratch("verdicts-dies");
+    let _ = std::fs::remove_dir_all(&directory);
+    let file = "crates/cli/tests/data/dies.c";
+    let args = ["test", file, "--findings", directory.to_str().expect("a plain name")];
+    let run = selvedge(&args).expect(1);
+    for says in ["UNKNOWN  dies: ", "FAIL  loses: assertion", "PASS  passes: "] {
+        assert!(run.stdout.contains(says), "{says}\n{}", run.stdout);
+    }
+    assert!(words(&run.stdout).contains("the test program ended without a report (exit status: 0)"), "{}", run.stdout);
+    let json = selvedge(&[&args[..], &["--test", "dies", "--json"]].concat()).expect(3).json();
+    let test = &json["tests"][0];
+    assert_eq!((&test["verdict"], &test["limit"]), (&"unknown".into(), &"no-report".into()), "{json}");
+    // An object that cannot be tested is wrong input, and the violation beside it is told all the same.
+    let file = "crates/cli/tests/data/unmade.c";
+    let args = ["test", file, "--findings", directory.to_str().expect("a plain name")];
+    let run = selvedge(&args).expect(2);
+    assert!(run.stdout.contains("FAIL  loses: assertion"), "{}", run.stdout);
+    assert!(
+        words(&run.stdout).contains("ERROR unmade: the object `unmade` cannot be tested: the constructor"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn flags_that_a_strategy_has_no_use_for_are_refused() {
+    let file = "corpus/programs/pass/treiber.c";
+    for (strategy, flag, refused) in [
+        ("dpor", &["--preemptions", "1"][..], true),
+        ("random", &["--preemptions", "1"], true),
+        ("portfolio", &["--depth", "2"], true),
+        ("dfs", &["--no-retries"], true),
+        ("pct", &["--depth", "2"], false),
+        ("bounded", &["--preemptions", "1"], false),
+    ] {
+        let run = selvedge(&[&["test", file, "--strategy", strategy, "--runs", "9"], flag].concat());
+        let said = format!("{} is for the strategies ", flag[0]);
+        assert_eq!(
+            (run.code == 2, run.stderr.contains(&said)),
+            (refused, refused),
+            "{strategy} {flag:?}: {}",
+            run.stderr
+        );
+    }
+}

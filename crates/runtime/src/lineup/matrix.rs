@@ -67,6 +67,8 @@ pub enum Outcome {
     Fail(Box<Found>),
     /// A limit was reached.
     Unknown(String),
+    /// A run ended at something that is not controlled.
+    Uncontrolled(Box<Finding>),
     /// The object cannot be tested.
     Wrong(String),
 }
@@ -377,10 +379,12 @@ impl Bench<'_> {
         // Plain accesses are no steps. Where two of them race, other results may come of schedules that were not made.
         if matches!(outcome, Outcome::Pass(_)) && !self.settings.races {
             with(|control| control.settings.races = true);
-            if let Outcome::Fail(found) = self.search(&observation, &mut Numbers::default())
-                && found.kind == ObjectKind::Race
-            {
-                outcome = Outcome::Unknown(allowed_race(&found));
+            match self.search(&observation, &mut Numbers::default()) {
+                Outcome::Pass(_) => {}
+                Outcome::Fail(found) if found.kind == ObjectKind::Race => {
+                    outcome = Outcome::Unknown(allowed_race(&found));
+                }
+                other => outcome = other,
             }
         }
         numbers.seconds += sys::cpu() - began;
@@ -430,7 +434,7 @@ impl Bench<'_> {
     /// The same run once more, with a note of who called each step. When something else comes out, the finding stays as it was.
     pub fn trace_back(&mut self, matrix: &Matrix, found: &mut Found) {
         let Ok(schedule) = schedule_from_text(&found.finding.schedule) else { return };
-        if found.kind == ObjectKind::Nondeterministic || found.finding.kind == FindingKind::Uncontrolled {
+        if found.kind == ObjectKind::Nondeterministic {
             return;
         }
         self.exits = found.exits;
@@ -464,7 +468,7 @@ pub fn finish(control: &mut Control, end: End) {
 
 /// The object does not repeat itself.
 pub fn uncontrolled(when: &str) -> Outcome {
-    Outcome::Wrong(format!(
+    Outcome::Unknown(format!(
         "the same schedule did something else in {when}: the object depends on something that is not controlled, such as \
          time, random numbers or addresses"
     ))
@@ -485,6 +489,9 @@ fn serial_end(control: &Control, end: End, test: &Test, run: u64) -> Result<(), 
                 Some(failure) if end == End::Failed => failure.clone(),
                 _ => finding::stuck(control),
             };
+            if !failure.kind.is_violation() {
+                return Err(Outcome::Uncontrolled(Box::new(finding::of_failure(control, failure, &test.name, run))));
+            }
             if control.lineup.instance == 0 {
                 return Err(Outcome::Wrong(format!("the constructor does not work: {}", failure.message)));
             }

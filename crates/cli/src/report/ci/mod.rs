@@ -165,7 +165,7 @@ fn of_test(suite: &str, test: &Value) -> Vec<Case> {
         return findings.iter().map(|finding| of_finding(suite, &name, finding, seconds)).collect();
     }
     let (covered, reason) = (text(test, "covered"), text(test, "reason"));
-    vec![Case {
+    let case = Case {
         suite: suite.to_owned(),
         name,
         outcome: outcome(test),
@@ -173,7 +173,17 @@ fn of_test(suite: &str, test: &Value) -> Vec<Case> {
         message: if reason.is_empty() { covered } else { reason },
         place: None,
         seconds,
-    }]
+    };
+    // What was not controlled, and where, says more than how little was covered.
+    match test["unknowns"].get(0) {
+        Some(unknown) => vec![Case { message: text(unknown, "message"), place: place_of(unknown), ..case }],
+        None => vec![case],
+    }
+}
+
+/// The source line of a finding.
+fn place_of(finding: &Value) -> Option<(String, Option<u64>)> {
+    finding["file"].as_str().map(|file| (file.to_owned(), finding["line"].as_u64()))
 }
 
 /// What there is no report of.
@@ -191,7 +201,7 @@ fn of_lost(suite: &str, line: &str) -> Case {
 }
 
 fn of_finding(suite: &str, name: &str, finding: &Value, seconds: f64) -> Case {
-    let place = finding["file"].as_str().map(|file| (file.to_owned(), finding["line"].as_u64()));
+    let place = place_of(finding);
     let path = text(finding, "path");
     let unsaved = text(finding, "unsaved");
     let replay = match (path.is_empty(), unsaved.is_empty()) {
