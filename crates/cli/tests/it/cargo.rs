@@ -197,7 +197,8 @@ fn a_report_that_a_test_took_is_counted() {
             return;
         }
         let tests = tests.expect(code);
-        assert!(tests.stdout.contains(says), "{}", tests.stdout);
+        let told = if code == 0 { &tests.stdout } else { &tests.stderr };
+        assert!(told.contains(says), "{told}");
         assert_eq!(tests.stdout.contains("PASS  right"), names.contains(&"right"), "{}", tests.stdout);
     }
 }

@@ -148,9 +148,9 @@ fn a_test_that_dies_takes_nothing_away_from_the_others() {
     let file = "crates/cli/tests/data/unmade.c";
     let args = ["test", file, "--findings", directory.to_str().expect("a plain name")];
     let run = selvedge(&args).expect(2);
-    assert!(run.stdout.contains("FAIL  loses: assertion"), "{}", run.stdout);
+    assert!(run.stderr.contains("FAIL  loses: assertion"), "{}", run.stderr);
     assert!(
-        words(&run.stdout).contains("ERROR unmade: the object `unmade` cannot be tested: the constructor"),
+        words(&run.stderr).contains("ERROR unmade: the object `unmade` cannot be tested: the constructor"),
         "{}",
         run.stdout
     );
