@@ -189,29 +189,27 @@ pub fn prepare_sysroot(cache: &Path) -> Result<PathBuf, RustError> {
     if prepared {
         return Ok(made);
     }
-    // One at a time: whoever comes second finds it made.
-    let failed = |error| RustError::File(cache.to_path_buf(), error);
-    std::fs::create_dir_all(cache).map_err(failed)?;
-    let lock = std::fs::File::open(cache).map_err(failed)?;
-    lock.lock().map_err(failed)?;
-    if is_whole(&made, &commit) {
-        return Ok(made);
-    }
     remove_unfinished(cache);
-    // Made under another name first: whoever is interrupted disturbs nobody.
+    // Made under another name first: whoever prepares the same one at the same time, or is interrupted, disturbs nobody.
     let unfinished = cache.join(format!("unfinished-{commit}-{}", std::process::id()));
-    let done = make_sysroot(&unfinished, &commit).and_then(|()| {
-        let replaced = std::fs::remove_dir_all(&made);
-        let replaced = replaced.or_else(|error| if made.exists() { Err(error) } else { Ok(()) });
-        replaced
-            .and_then(|()| std::fs::rename(&unfinished, &made))
-            .map_err(|error| RustError::File(made.clone(), error))
-    });
-    if let Err(error) = done {
-        let _ = std::fs::remove_dir_all(&unfinished);
-        return Err(error);
+    let done = make_sysroot(&unfinished, &commit).and_then(|()| replace(&unfinished, &made, &commit));
+    let _ = std::fs::remove_dir_all(&unfinished);
+    done.map(|()| made)
+}
+
+/// Puts a finished sysroot in the place of one that is damaged, or of none; unless somebody else has done so meanwhile.
+fn replace(finished: &Path, made: &Path, commit: &str) -> Result<(), RustError> {
+    if is_whole(made, commit) {
+        return Ok(());
     }
-    Ok(made)
+    let damaged = finished.with_file_name(format!("unfinished-damaged-{commit}-{}", std::process::id()));
+    let _ = std::fs::rename(made, &damaged);
+    let renamed = std::fs::rename(finished, made);
+    let _ = std::fs::remove_dir_all(&damaged);
+    match renamed {
+        Err(error) if !is_whole(made, commit) => Err(RustError::File(made.into(), error)),
+        _ => Ok(()),
+    }
 }
 
 /// Removes what preparations left that were interrupted: their process is gone.

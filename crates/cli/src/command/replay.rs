@@ -41,7 +41,7 @@ pub struct Flags {
     finding: PathBuf,
 
     /// Stop in a debugger at the failing step, with the stack of its thread
-    #[arg(long = "break", conflicts_with = "json")]
+    #[arg(long = "break", conflicts_with_all = ["json", "quiet", "junit", "sarif", "annotations"])]
     stop: bool,
 
     /// The debugger for --break: gdb, lldb or a path; none to attach one by
@@ -80,8 +80,9 @@ impl Flags {
         let (places, temporary) = (Places::from_environment(), std::env::temp_dir());
         let stop = self.stop.then_some(self.debugger);
         // The program is built again where it was built then, and that is another directory.
-        let html = self.html.map(|path| std::path::absolute(&path).unwrap_or(path));
-        let output = self.output;
+        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+        let (html, mut output) = (self.html.map(absolute), self.output);
+        (output.junit, output.sarif) = (output.junit.map(absolute), output.sarif.map(absolute));
         Settings { finding: self.finding, stop, json: self.json, html, output, places, temporary, started }
     }
 }

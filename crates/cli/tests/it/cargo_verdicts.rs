@@ -164,6 +164,53 @@ fn a_report_that_is_missing_is_unknown() {
     assert!(skipped(&list) || list.code == 0, "{}", list.stderr);
 }
 
+const EXITS: &str = r#"
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+struct Guard(Arc<AtomicUsize>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, SeqCst);
+    }
+}
+
+thread_local!(static GUARD: RefCell<Option<Guard>> = const { RefCell::new(None) });
+
+/// Counts the threads that are alive and have entered.
+struct Registry(Arc<AtomicUsize>);
+
+impl Registry {
+    fn enter(&self) {
+        GUARD.with_borrow_mut(|guard| {
+            if guard.is_none() {
+                self.0.fetch_add(1, SeqCst);
+                *guard = Some(Guard(self.0.clone()));
+            }
+        });
+    }
+}
+
+#[test]
+fn registry() {
+    selvedge::object(|| Registry(Arc::new(AtomicUsize::new(0))))
+        .call("enter()", |registry| registry.enter())
+        .call("count()", |registry| registry.0.load(SeqCst))
+        .auto(2)
+        .check();
+}
+"#;
+
+#[test]
+fn a_thread_local_that_is_dropped_is_an_operation() {
+    let told = run(cargo_selvedge(&project("exits", &[("exits", EXITS)]), &[]));
+    if !skipped(&told) {
+        assert!(told.expect(0).stdout.contains("PASS  registry"));
+    }
+}
+
 #[test]
 fn a_standard_library_that_was_damaged_is_made_again() {
     let Ok(made) = selvedge_driver::rust::prepare_sysroot(cache()) else {

@@ -177,3 +177,20 @@ fn flags_that_a_strategy_has_no_use_for_are_refused() {
         );
     }
 }
+
+#[test]
+fn what_a_replay_writes_lies_where_it_was_asked_for() {
+    let directory = scratch("verdicts-replay");
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir_all(&directory).expect("the scratch directory is writable");
+    let findings = directory.join("findings");
+    let file = "corpus/programs/assertion/lost_update.c";
+    selvedge(&["test", file, "--findings", findings.to_str().expect("a plain name")]).expect(1);
+    let finding = std::fs::read_dir(&findings).expect("findings").flatten().next().expect("one").path();
+    // The program is built again where it was built: another directory than the one that this runs in.
+    let mut command =
+        command(&["replay", finding.to_str().expect("a plain name"), "--junit", "j.xml", "--sarif", "s.json"]);
+    let output = command.current_dir(&directory).output().expect("the binary runs");
+    Run::new(output).expect(1);
+    assert!(directory.join("j.xml").is_file() && directory.join("s.json").is_file());
+}

@@ -110,7 +110,8 @@ pub fn cases(document: &Value) -> Vec<Case> {
         return assertions.iter().map(|assertion| of_assertion(&suite, assertion)).collect();
     }
     // A finding that was replayed.
-    if let Some(findings) = document["findings"].as_array().filter(|findings| !findings.is_empty()) {
+    let again = outcome(document) == Outcome::Fail;
+    if let Some(findings) = document["findings"].as_array().filter(|findings| again && !findings.is_empty()) {
         return findings.iter().map(|finding| of_finding(&suite, &text(finding, "test"), finding, seconds)).collect();
     }
     vec![of_history(&suite, document, seconds)]
