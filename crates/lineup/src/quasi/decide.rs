@@ -150,7 +150,7 @@ impl Task<'_> {
             });
         }
         let end = match self.case.history.ending {
-            Ending::Full => End::Complete,
+            Ending::Full | Ending::Cut => End::Complete,
             Ending::Stuck => End::Stuck,
         };
         History::new(made, end).map_err(|error| error.to_string())
