@@ -174,7 +174,7 @@ impl Source {
     pub fn last(&mut self) -> (Round, Option<Rest>) {
         match self {
             Source::Many(sockets) => {
-                let messages = sockets.round(Duration::ZERO);
+                let messages = sockets.last();
                 let rest = sockets.rest();
                 (Round { messages, is_over: false }, rest)
             }

@@ -19,6 +19,9 @@ use super::input::{Address, Lines, Message, Rest};
 /// How often one writer is read in a round, so that others have their turn.
 const READS_MAX: usize = 4;
 
+/// How often writers are read once more when somebody said stop.
+const ROUNDS_MAX: usize = 32;
+
 enum Listener {
     Unix(UnixListener),
     Tcp(TcpListener),
@@ -139,6 +142,12 @@ impl Sockets {
         self.accept(&mut messages);
         messages.extend(read);
         messages
+    }
+
+    /// What has arrived by now, so that writers that are gone are seen to be. One that goes on and on is not waited for.
+    pub fn last(&mut self) -> Vec<Message> {
+        let rounds = (0..ROUNDS_MAX).map(|_| self.round(Duration::ZERO));
+        rounds.take_while(|messages| !messages.is_empty()).flatten().collect()
     }
 
     /// Waits until there is something to read; of which writers.

@@ -207,11 +207,13 @@ fn a_late_return_is_a_doubt() {
 #[test]
 fn input_that_has_not_ended_is_no_pass() {
     let start = || {
-        let mut command = command(&["monitor", "--object", "queue"]);
+        let mut command = command(&["monitor", "--object", "queue", "--metrics", "127.0.0.1:0"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary runs");
         let stderr = BufReader::new(child.stderr.take().expect("it is piped"));
-        Beside { child, stderr }
+        let mut beside = Beside { child, stderr };
+        assert!(beside.says().starts_with("metrics at "));
+        beside
     };
     let mut beside = start();
     let mut stdin = beside.child.stdin.take().expect("it is piped");
@@ -230,17 +232,22 @@ fn a_signal_always_ends_it() {
     let open: String = (0..80_000).map(|i| format!("{{\"call\":\"enq\",\"thread\":{i},\"value\":{i}}}\n")).collect();
     for (name, input, code) in [("monitor-unread.jsonl", wrong, 1), ("monitor-open.jsonl", open, 3)] {
         let path = file(name, input.as_bytes());
-        let mut command = command(&["monitor", "--object", "queue", "--follow", &path]);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().expect("the binary runs");
-        pause(700);
-        let signal = || Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("there is kill");
-        assert!(signal().success());
+        let args = ["--object", "queue", "--follow", &path, "--metrics", "127.0.0.1:0"];
+        let mut beside = Beside::start(&args);
+        // It has begun, and in the first case to print.
+        assert!(beside.says().starts_with("metrics at "));
+        if code == 1 {
+            assert!(beside.line().starts_with("violation "));
+        }
+        pause(300);
+        let id = beside.child.id().to_string();
+        let signal = || Command::new("kill").args(["-TERM", &id]).status().expect("there is kill").success();
+        assert!(signal());
         // Whoever does not want to wait for the summary says so again.
         if code == 1 {
             pause(300);
             signal();
         }
-        assert_eq!(child.wait().expect("it ends").code(), Some(code), "{name}");
+        assert_eq!(beside.child.wait().expect("it ends").code(), Some(code), "{name}");
     }
 }
