@@ -96,6 +96,8 @@ struct Function {
     taken: [Option<i64>; 2],
     /// Whether it puts arguments of calls on its stack.
     passes: bool,
+    /// Whether it has atomic updates that LLVM's pass left there, each with a load before it. The runtime finds them.
+    updates: bool,
 }
 
 impl Function {
@@ -105,6 +107,7 @@ impl Function {
             if line == "movq\t%rsp, %rbp" {
                 function.framed = true;
             }
+            function.updates |= line.starts_with("lock");
             let copies_stack_pointer = line.starts_with("movq\t%rsp, ") && line != "movq\t%rsp, %rbp";
             function.passes |= copies_stack_pointer || line.starts_with("mov") && line.ends_with("(%rsp)");
             let Some(rest) = line.strip_prefix("leaq\t") else { continue };
@@ -213,7 +216,7 @@ impl Rewriter {
         if is_instruction(trimmed) {
             let (name, rest) = trimmed.split_once(['\t', ' ']).unwrap_or((trimmed, ""));
             if !self.prefixed {
-                if is_special(name, rest) {
+                if is_special(name, rest) && !self.is_left_over(name) {
                     self.out.push_str(ASSEMBLY);
                 } else if self.is_unseen(name, rest) {
                     self.out.push_str(PLAIN);
@@ -225,6 +228,11 @@ impl Rewriter {
             self.announced = Announced::default();
         }
         self.keep(line);
+    }
+
+    /// Whether it belongs to an atomic access of LLVM's: a load of which only the call counts, or an update that the runtime finds.
+    fn is_left_over(&self, name: &str) -> bool {
+        self.author == Author::Clang && ["lock", "xchg", "xadd", "cmpxchg"].iter().any(|start| name.starts_with(start))
     }
 
     /// Whether it is an access that others may see, and that nothing has announced.
@@ -246,6 +254,9 @@ impl Rewriter {
             return false;
         }
         let size = size(name, &words);
+        if self.author == Author::Clang && self.function.updates && (self.is_left_over(name) || !writes(name, &words)) {
+            return false;
+        }
         // Of what lies on the stack LLVM announces all that somebody else may know.
         if self.author == Author::Clang && memory.stack().is_some() && !self.function.passes && matches!(size, 4 | 8) {
             return false;
