@@ -5,6 +5,7 @@ pub mod assembly;
 pub mod atomic;
 pub mod containers;
 pub mod frame;
+pub mod gtest;
 pub mod left_over;
 pub mod outside;
 pub mod plain;
