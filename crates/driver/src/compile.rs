@@ -2,6 +2,7 @@
 //! sanitizer's.
 
 mod announced;
+mod assembler;
 mod assembly;
 
 use std::ffi::OsString;
@@ -9,6 +10,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+pub use assembler::{ASSEMBLER, assemble};
 use assembly::{Author, with_calls};
 
 /// A file to compile.
@@ -201,6 +203,18 @@ impl Compiler {
         flags
     }
 
+    /// The same with a stand-in for the assembler, which lies in a directory.
+    pub fn compile_flags_with(&self, assembler: &Path) -> Vec<OsString> {
+        let mut flags = self.compile_flags();
+        let mut directory = OsString::from("-B");
+        directory.push(assembler.join(""));
+        flags.push(directory);
+        if self.is_clang() {
+            flags.push("-fno-integrated-as".into());
+        }
+        flags
+    }
+
     /// What a link is given, behind the user's objects and libraries.
     pub fn link_flags(&self) -> Vec<OsString> {
         let directory = self.runtime.parent().unwrap_or(Path::new("."));
@@ -215,7 +229,8 @@ impl Compiler {
     }
 
     fn instrument(&self) -> Vec<&'static str> {
-        let mut flags = vec!["-g", "-fsanitize=thread", "-fno-omit-frame-pointer", "-mcx16"];
+        // Functions that check sizes have names of their own.
+        let mut flags = vec!["-g", "-fsanitize=thread", "-fno-omit-frame-pointer", "-mcx16", "-U_FORTIFY_SOURCE"];
         if self.is_clang() {
             // LLVM moves a static variable that one function uses, and writes before it reads it, to that function's stack, atomic or
             // not: Peterson's algorithm does not work any more. It makes variables of allocations and leaves out copies that nobody reads.

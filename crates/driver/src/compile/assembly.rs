@@ -357,3 +357,113 @@ fn split_label(statement: &str) -> (&str, &str) {
         _ => ("", statement),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The instructions of a function before which calls are put; inline assembly is marked.
+    fn looked_at(author: Author, lines: &[&str]) -> Vec<String> {
+        let function = format!("f:\n\t.cfi_startproc\n\t{}\n\t.cfi_endproc\n", lines.join("\n\t"));
+        let written = with_calls(&function, author, false);
+        let lines: Vec<&str> = written.lines().collect();
+        let mut found = Vec::new();
+        for (at, line) in lines.iter().enumerate() {
+            let mark = match *line {
+                "\tcall\tselvedge_before_access@PLT" => "",
+                "\tcall\tselvedge_before_assembly@PLT" => "asm: ",
+                _ => continue,
+            };
+            found.push(format!("{mark}{}", lines[at + 2].trim()));
+        }
+        found
+    }
+
+    fn check(lines: &[&str], expected: &[&str]) {
+        assert_eq!(looked_at(Author::Gcc, lines), expected, "{lines:?}");
+    }
+
+    #[test]
+    fn what_is_announced_is_left_out() {
+        check(&["leaq\tx(%rip), %rdi", "call\t__tsan_write4@PLT", "movl\t$1, x(%rip)"], &[]);
+        check(&["movq\t%rbx, %rdi", "call\t__tsan_read8@PLT", "movq\t(%rbx), %rax"], &[]);
+        check(&["leaq\t8(%rbx), %rdi", "call\t__tsan_read4@PLT", "movl\t8(%rbx), %eax"], &[]);
+        check(
+            &["movl\t$64, %esi", "leaq\ts(%rip), %rdi", "call\t__tsan_write_range@PLT", "movaps\t%xmm0, 48+s(%rip)"],
+            &[],
+        );
+        let through_a_slot = [
+            "movq\t-8(%rbp), %rax",
+            "movq\t%rax, %rdi",
+            "call\t__tsan_read4@PLT",
+            "movq\t-8(%rbp), %rax",
+            "movl\t(%rax), %eax",
+        ];
+        check(&[&["movq\t%rsp, %rbp"], &through_a_slot[..]].concat(), &[]);
+    }
+
+    #[test]
+    fn what_is_not_announced_is_looked_at() {
+        check(&["movaps\t%xmm0, s(%rip)"], &["movaps\t%xmm0, s(%rip)"]);
+        check(&["movq\tp(%rip), %rdi", "call\ttake@PLT"], &["movq\tp(%rip), %rdi"]);
+        check(&["rep stosq"], &["rep stosq"]);
+        // Another register, more bytes, a write after a read, and what comes after a call.
+        check(&["movq\t%rbx, %rdi", "call\t__tsan_read8@PLT", "movq\t(%r12), %rax"], &["movq\t(%r12), %rax"]);
+        check(&["leaq\tx(%rip), %rdi", "call\t__tsan_write4@PLT", "movq\t$1, x(%rip)"], &["movq\t$1, x(%rip)"]);
+        check(&["leaq\tx(%rip), %rdi", "call\t__tsan_read4@PLT", "movl\t$1, x(%rip)"], &["movl\t$1, x(%rip)"]);
+        check(
+            &["leaq\tx(%rip), %rdi", "call\t__tsan_read4@PLT", "call\tlock@PLT", "movl\tx(%rip), %eax"],
+            &["movl\tx(%rip), %eax"],
+        );
+        check(
+            &["movq\t%rbx, %rdi", "call\t__tsan_read8@PLT", "addq\t$8, %rbx", "movq\t(%rbx), %rax"],
+            &["movq\t(%rbx), %rax"],
+        );
+        check(
+            &["leaq\tx(%rip), %rdi", "call\t__tsan_read4@PLT", ".L2:", "movl\tx(%rip), %eax"],
+            &["movl\tx(%rip), %eax"],
+        );
+    }
+
+    #[test]
+    fn what_nobody_else_knows_is_left_out() {
+        check(&["movq\t%rsp, %rbp", "movl\t$1, -4(%rbp)", "movq\t%fs:40, %rax", "movq\tx@GOTPCREL(%rip), %rax"], &[]);
+        check(&["call\tother", "jmp\t.L3", "leaq\tx(%rip), %rax", "movsd\t.LC0(%rip), %xmm0"], &[]);
+        // The address of a variable is taken: what lies from there up may be known.
+        let taken =
+            ["movq\t%rsp, %rbp", "leaq\t-16(%rbp), %rdi", "call\tother", "movl\t$1, -12(%rbp)", "movl\t$1, -20(%rbp)"];
+        check(&taken, &["movl\t$1, -12(%rbp)"]);
+    }
+
+    #[test]
+    fn inline_assembly_is_looked_at_by_instruction() {
+        let inline = |text: &str| looked_at(Author::Gcc, &["#APP", text, "#NO_APP"]);
+        assert_eq!(inline("lock; incl x(%rip)"), ["asm: lock"]);
+        assert_eq!(inline("1: movl (%rax), %ebx; jne 1b"), ["asm: movl (%rax), %ebx", "asm: jne 1b"]);
+        assert_eq!(inline("rep; movsb"), ["asm: rep"]);
+        for nothing in ["", "pause", "rep; nop", "nop", ".byte 1", "# a comment; lock", "x = 5"] {
+            assert_eq!(inline(nothing), [""; 0], "{nothing}");
+        }
+        assert_eq!(looked_at(Author::Gcc, &["rdtsc"]), ["asm: rdtsc"]);
+        assert_eq!(
+            looked_at(Author::Gcc, &["xchgl\t%eax, x(%rip)", "xchgl\t%eax, %ebx"]),
+            ["asm: xchgl\t%eax, x(%rip)"]
+        );
+    }
+
+    #[test]
+    fn assembly_outside_of_functions_is_looked_at() {
+        let written = with_calls("\t.text\nf:\n\tincl (%rdi)\n\tret\n\t.string \"a; lock\"\n", Author::Clang, false);
+        assert_eq!(written.matches("selvedge_before_assembly").count(), 2, "{written}");
+        assert!(written.contains("\t.string \"a; lock\"\n"), "{written}");
+    }
+
+    #[test]
+    fn functions_are_registered_where_the_standard_asks_for_it() {
+        let function = "f:\n\t.cfi_startproc\n\tret\n\t.cfi_endproc\n";
+        assert!(!with_calls(function, Author::Gcc, false).contains("selvedge_units"));
+        let written = with_calls(function, Author::Gcc, true);
+        assert!(written.contains(".long\t.Lselvedge_begin0-., .Lselvedge_end0-.Lselvedge_begin0"), "{written}");
+        assert!(written.contains("selvedge_register_units"), "{written}");
+    }
+}
