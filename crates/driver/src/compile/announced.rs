@@ -79,7 +79,7 @@ fn divide(text: &str) -> (String, i64) {
         let part = &rest[..end];
         match part.trim_start_matches('+').parse::<i64>() {
             Ok(number) => offset += number,
-            Err(_) => symbol.push_str(part),
+            Err(_) => symbol.push_str(part.trim_start_matches('+')),
         }
         rest = &rest[end..];
     }
