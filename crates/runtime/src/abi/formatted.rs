@@ -38,10 +38,10 @@ impl List {
             return unsafe { *self.saved.add(self.integers as usize - 8).cast::<u64>() };
         }
         // SAFETY: the caller passes as many as its format asks for.
-        unsafe { self.from_stack(1) }
+        unsafe { self.take_from_stack(1) }
     }
 
-    unsafe fn from_stack(&mut self, words: usize) -> u64 {
+    unsafe fn take_from_stack(&mut self, words: usize) -> u64 {
         // SAFETY: as above.
         unsafe {
             let value = *self.stack;
@@ -53,14 +53,14 @@ impl List {
     /// Passes over a floating-point number; the long ones lie on the stack, aligned.
     unsafe fn skip_float(&mut self, long: bool) {
         if long {
-            self.stack = (self.stack as usize + 15 & !15) as *const u64;
+            self.stack = ((self.stack as usize + 15) & !15) as *const u64;
             // SAFETY: as above.
-            unsafe { self.from_stack(2) };
+            unsafe { self.take_from_stack(2) };
         } else if self.floats < FLOATS {
             self.floats += 16;
         } else {
             // SAFETY: as above.
-            unsafe { self.from_stack(1) };
+            unsafe { self.take_from_stack(1) };
         }
     }
 }
