@@ -256,7 +256,7 @@ impl Ledger {
         let phase = self.phases[self.phase];
         let unfinished = phase == Phase::Dpor && ended != Ended::Complete;
         // A run within the bound that was given up is missing from all that could be said of the bound.
-        let given_up = matches!(phase, Phase::Bounded(_)) && report.unfair > 0;
+        let given_up = matches!(phase, Phase::Bounded(_)) && report.unfair + report.truncated > 0;
         if given_up && self.total.findings.is_empty() {
             self.total.bound = None;
             self.end(CoverageRecord::Partial);

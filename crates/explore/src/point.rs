@@ -113,7 +113,9 @@ pub enum End {
     Complete,
     /// Threads are left, and none can go.
     Stuck,
-    /// The machine gave up at a limit.
+    /// A state came again, and in between every thread went that could: this can go on for ever under a fair scheduler.
+    Endless,
+    /// The machine gave up at a limit. Whether the run has an end is not known.
     Truncated,
     /// The program failed.
     Failed,
@@ -208,6 +210,11 @@ pub trait Strategy {
 
     /// Whether it goes through everything there is, so that it would not come to an end of loops that have none.
     fn is_exhaustive(&self) -> bool {
+        false
+    }
+
+    /// Whether it repeats a schedule that was written down, and wants to be asked about every step of it.
+    fn replays(&self) -> bool {
         false
     }
 

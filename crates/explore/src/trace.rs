@@ -73,6 +73,18 @@ impl Trace {
         self.sign_anew();
     }
 
+    /// Forgets all steps but the first so many, of a run that has ended.
+    pub fn cut(&mut self, len: usize) {
+        if len < self.made {
+            self.made = len;
+            self.kept = self.kept.min(len);
+            self.steps.truncate(len);
+            let (accesses, picks) = self.steps.last().map_or((0, 0), |step| (step.accesses, step.picks));
+            self.accesses.truncate(accesses as usize);
+            self.picks.truncate(picks as usize);
+        }
+    }
+
     /// From the next run on, it is known what class a run is of ([`crate::Classes`]), or no longer. Whether runs are expected to begin as the last one did
     /// matters to the speed only.
     pub fn sign(&mut self, follows: Option<bool>) {

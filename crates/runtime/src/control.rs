@@ -12,10 +12,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use selvedge_driver::{FindingKind, Settings};
 use selvedge_explore::{Access, Fairness, Kind, Pending, Readiness, Strategy, Thread, Trace};
 
+use crate::endless::Endless;
 use crate::fiber::{Fiber, Wants};
 use crate::history::Histories;
 use crate::lineup::Lineup;
 use crate::memory::arena;
+use crate::poll::Touch;
 use crate::posix::objects::{self, Objects};
 use crate::race::Races;
 use crate::retry::Retries;
@@ -39,6 +41,8 @@ pub enum Left {
     Complete,
     /// Nobody can go.
     Stuck,
+    /// It comes back to a state in which it was, and every thread that could go has gone in between.
+    Endless,
     /// Too many steps.
     Truncated,
     /// Nobody can go, and some threads could only try again what failed.
@@ -153,6 +157,14 @@ pub struct Control {
     pub time: u64,
     /// Loops that only try again.
     pub retries: Retries,
+    /// The threads that wait to make another turn of a loop that takes a lock in order to look, one bit each.
+    pub polling: u64,
+    /// Those of them that the step under way may end the wait of.
+    pub waking: u64,
+    /// What was done to locks in this run.
+    pub touches: Vec<Touch>,
+    /// Runs that go on for long.
+    pub endless: Endless,
 }
 
 /// The function that a thread starts with.

@@ -367,7 +367,7 @@ pub fn follow(from: usize, next: Next) {
         Next::Stay => {}
         Next::Switch(to) => hand_over(from, to),
         Next::Leave => {
-            if with(|control| matches!(control.left, Left::Stuck | Left::Truncated)) {
+            if with(|control| matches!(control.left, Left::Stuck | Left::Endless)) {
                 set_active(false);
                 crate::debug::failed();
             }

@@ -20,9 +20,18 @@ pub fn of_run(control: &Control, end: End, test: &str, run: u64) -> Option<Findi
         End::Complete | End::Stopped(Stop::Redundant | Stop::Blocked | Stop::Unfair) => return None,
         End::Failed => control.failure.clone()?,
         End::Stuck => stuck(control),
+        End::Endless => Failure {
+            kind: FindingKind::Livelock,
+            message: format!("the run went on for {} steps without an end{}", control.trace.len(), depth(control)),
+            pc: control.details.last().map_or(0, |detail| detail.pc),
+        },
         End::Truncated => Failure {
             kind: FindingKind::StepLimit,
-            message: format!("the run went on for {} steps without an end{}", control.trace.len(), depth(control)),
+            message: format!(
+                "the run went on for {} steps without an end{}",
+                control.settings.steps_max,
+                depth(control)
+            ),
             pc: control.details.last().map_or(0, |detail| detail.pc),
         },
         End::Stopped(Stop::Diverged(step)) => Failure {

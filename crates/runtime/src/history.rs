@@ -89,6 +89,7 @@ unsafe extern "C" fn call_at(operation: *const c_char, argument: c_long) {
     let name = unsafe { CStr::from_ptr(operation) }.to_string_lossy().into_owned();
     with(|control| {
         let thread = control.current;
+        control.endless.disturb();
         let histories = &mut control.histories;
         let mut before = histories.returned.clone();
         while before.last() == Some(&0) {
@@ -108,6 +109,7 @@ unsafe extern "C" fn return_at(result: c_long) {
     point::arrive(access, Wants::Nothing, site::pc());
     with(|control| {
         let thread = control.current;
+        control.endless.disturb();
         let histories = &mut control.histories;
         let open = histories.operations.iter_mut().rev().find(|operation| operation.thread == thread);
         if let Some(operation) = open {

@@ -13,7 +13,8 @@
 //! | `abi` | what compilers call |
 //! | `posix` | what programs call |
 //! | `memory` | the heap, and putting variables back |
-//! | `race`, `shadow`, `published`, `spin`, `retry` | data races, what is remembered for them, loops that wait, and loops that try again |
+//! | `race`, `shadow`, `published`, `spin`, `poll`, `retry` | data races, what is remembered for them, loops that wait, with or without a lock, and loops that try again |
+//! | `endless` | runs that do not end, and when that is a livelock |
 //! | `history` | calls and returns of operations |
 //! | `lineup` | objects: phase 1 and phase 2 of Line-Up, matrix after matrix |
 //! | `freeze` | threads of the process that are part of no test |
@@ -29,6 +30,7 @@ compile_error!("the controlled runtime needs Linux on x86-64: it switches stacks
 mod abi;
 mod control;
 mod debug;
+mod endless;
 mod exchange;
 mod fiber;
 mod finding;
@@ -38,6 +40,7 @@ mod history;
 mod lineup;
 mod memory;
 mod point;
+mod poll;
 mod posix;
 mod published;
 mod race;

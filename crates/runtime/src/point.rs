@@ -48,8 +48,20 @@ pub fn record(access: Access, new: Option<u64>) {
 /// Completes the step whose accesses are in the trace.
 #[inline(always)]
 pub fn finish(control: &mut Control, created: Option<Thread>, yielded: bool, new: Option<u64>) {
+    if control.waking != 0 {
+        control.wakes_pollers();
+    }
     let pc = control.fiber().pc;
     control.step_done(created, yielded, Detail { pc, new });
+}
+
+/// Completes the step of a thread that took a lock; whether it had to wait for another turn of its loop.
+pub fn take_turn(control: &mut Control, access: Access, polls: bool) {
+    control.trace.access(access);
+    if polls {
+        control.polls_again(&access);
+    }
+    finish(control, None, false, None);
 }
 
 /// An access to nothing: a step that everything commutes with.

@@ -49,6 +49,9 @@ pub fn renew(globals: &Snapshot) {
         control.lineup.reset();
         control.time = 1_000_000_000 + control.lineup.shift;
         control.retries.renew();
+        control.endless.reset();
+        (control.polling, control.waking) = (0, 0);
+        control.touches.clear();
     });
 }
 
@@ -57,6 +60,7 @@ fn end_of(left: Left) -> End {
         Left::Complete => End::Complete,
         Left::Stuck | Left::Blocked => End::Stuck,
         Left::Restart => End::Stopped(Stop::Redundant),
+        Left::Endless => End::Endless,
         Left::Truncated => End::Truncated,
         Left::Failed => End::Failed,
         Left::Stopped(stop) => End::Stopped(stop),

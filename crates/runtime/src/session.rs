@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use selvedge_driver::{CoverageRecord, Finding, Report, Search, Settings, TestReport, schedule_from_text};
 use selvedge_explore::{
-    Bounded, Classes, Coverage, Dfs, Dpor, End, Fairness, Pct, Random, Replay, Run, Stop, Strategy, Trace,
+    Bounded, Classes, Coverage, Dfs, Dpor, End, Fairness, Pct, Random, Replay, Stop, Strategy, Trace,
 };
 
 use crate::abi::left_over;
 use crate::control::{self, Body, Control, Left, with};
+use crate::endless::Endless;
 use crate::fiber::{self, Fiber};
 use crate::freeze::Frozen;
 use crate::history::Histories;
@@ -365,6 +366,10 @@ pub fn prepare(settings: &Settings) -> Result<(), String> {
         plain: BTreeMap::new(),
         other: None,
         retries: Retries::default(),
+        polling: 0,
+        waking: 0,
+        touches: Vec::new(),
+        endless: Endless::default(),
         time: 0,
     });
     Ok(())
@@ -543,13 +548,10 @@ fn search_classes(
         if report.runs >= allowed.runs_max || report.runs.is_multiple_of(UNWATCHED) && allowed.is_over(report.runs) {
             return None;
         }
-        let mut end = match classes {
+        let end = match classes {
             Some(classes) => run_of_class(test, globals, classes, &mut report.spared),
             None => run_and_look(test, globals),
         };
-        if end == End::Truncated && with(|control| control.has_starved()) {
-            end = End::Stopped(Stop::Unfair);
-        }
         exchange::count();
         report.runs += 1;
         report.forgotten += u64::from(shadow::has_forgotten());
@@ -564,12 +566,10 @@ fn search_classes(
             if matches!(control.left, Left::Complete | Left::Stuck) {
                 control.histories.keep();
             }
-            let run = Run { trace: &control.trace, pending: &control.pending, end };
-            control.strategy.finish(&run);
-            if control.left == Left::Blocked {
-                return None;
-            }
-            finding::of_run(control, end, &report.test, report.runs)
+            let blocked = control.left == Left::Blocked;
+            let found = if blocked { None } else { finding::of_run(control, end, &report.test, report.runs) };
+            control.tell_strategy(end);
+            found
         });
         if let Some(found) = found {
             if !report.knows(&found) {

@@ -7,16 +7,16 @@
 
 use std::arch::{asm, global_asm};
 
-// The return address, the stack pointer at entry, and `rbx`, `rbp`, `r12` to `r15`: what the callee preserves.
+// The return address, the stack pointer at entry, `rbx`, `rbp`, `r12` to `r15`: what the callee preserves; then how often code stopped without a call.
 global_asm!(
     ".pushsection .tbss,\"awT\",@nobits",
     ".globl selvedge_site",
     ".hidden selvedge_site",
     ".type selvedge_site,@object",
-    ".size selvedge_site,64",
+    ".size selvedge_site,80",
     ".p2align 4",
     "selvedge_site:",
-    ".zero 64",
+    ".zero 80",
     ".popsection",
 );
 
@@ -52,6 +52,17 @@ fn noted() -> *const u64 {
     site
 }
 
+/// How many words a call notes, and which of them is the stack pointer.
+pub const WORDS: usize = 9;
+pub const STACK: usize = 1;
+
+/// What the last call of the thread noted whose control block lies there.
+pub fn note_of(fs: u64) -> [u64; WORDS] {
+    let distance = (noted() as u64).wrapping_sub(crate::switch::fs_base());
+    // SAFETY: the words lie at the same distance from the control block in every thread.
+    unsafe { *(fs.wrapping_add(distance) as *const [u64; WORDS]) }
+}
+
 /// The last call that noted its registers: where it was made, and the stack and frame pointers.
 #[inline(always)]
 pub fn call() -> Call {
@@ -79,7 +90,7 @@ pub fn registers() -> (u64, [u64; 6]) {
     unsafe { (site.add(1).read(), site.add(2).cast::<[u64; 6]>().read()) }
 }
 
-/// Notes what a call would, for code that stopped without one.
+/// Notes what a call would, for code that stopped without one. More registers count there than these: no two such notes are the same.
 pub fn note(pc: u64, sp: u64, registers: [u64; 6]) {
     let site = noted().cast_mut();
     // SAFETY: the words lie there, and are this thread's own.
@@ -87,6 +98,7 @@ pub fn note(pc: u64, sp: u64, registers: [u64; 6]) {
         site.write(pc);
         site.add(1).write(sp);
         site.add(2).cast::<[u64; 6]>().write(registers);
+        site.add(8).write(site.add(8).read() + 1);
     }
 }
 
@@ -106,27 +118,7 @@ pub fn frame() -> u64 {
     frame
 }
 
-/// Entry points that note the return address and the frame pointer.
-#[macro_export]
-macro_rules! entries {
-    ($($name:ident => $target:path;)*) => { $(
-        /// Entry point: notes the return address.
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(
-                "mov r10, qword ptr [rip + selvedge_site@GOTTPOFF]",
-                "mov r11, [rsp]",
-                "mov fs:[r10], r11",
-                "mov fs:[r10 + 24], rbp",
-                "jmp {target}",
-                target = sym $target,
-            )
-        }
-    )* };
-}
-
-/// Entry points for plain accesses of so many bytes, reads or writes: as [`entries`], but one to the stack of the thread that runs, on which nobody
+/// Entry points for plain accesses of so many bytes, reads or writes: they note the return address and the frame pointer, but one to the stack of the thread that runs, on which nobody
 /// else has been seen, comes back at once. Most are such. The function that does the work is told the address, the size, whether it is a
 /// write, and the return address.
 #[macro_export]
@@ -159,7 +151,7 @@ macro_rules! entries_off_stack {
     )* };
 }
 
-/// Entry points of copies: as [`entries`], but one from and to the stack of the thread that runs, on which nobody else has been seen, is
+/// Entry points of copies: they note the return address and the frame pointer, but one from and to the stack of the thread that runs, on which nobody else has been seen, is
 /// left to libc at once. Most are values that are moved.
 #[macro_export]
 macro_rules! copies_off_stack {
@@ -214,9 +206,9 @@ macro_rules! note_registers {
     };
 }
 
-/// Entry points that note the return address and the registers.
+/// Entry points that note the return address and the registers: loops are known by them.
 #[macro_export]
-macro_rules! entries_with_registers {
+macro_rules! entries {
     ($($name:ident => $target:path;)*) => { $(
         /// Entry point: notes the return address and the registers.
         #[unsafe(naked)]

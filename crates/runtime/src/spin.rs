@@ -10,6 +10,7 @@
 use selvedge_explore::{Access, Kind};
 
 use crate::abi::{sized, wide};
+use crate::poll::Poll;
 use crate::posix::objects;
 use crate::site;
 
@@ -57,6 +58,8 @@ pub struct Spin {
     gave_back: bool,
     /// How often it came back to one of them.
     returns: u32,
+    /// What it does with locks.
+    pub poll: Poll,
 }
 
 /// A state in which a thread was.
@@ -78,11 +81,19 @@ impl Spin {
         self.awaited.clear();
         (self.failed, self.gave_back) = (false, false);
         self.gives_back();
+        self.poll.reset();
     }
 
     /// The thread changed something.
     #[inline]
     pub fn effect(&mut self) {
+        self.poll.clear();
+        self.breaks();
+    }
+
+    /// What it did is no part of a loop that only reads.
+    #[inline]
+    fn breaks(&mut self) {
         if self.quiet > 0 {
             self.quiet = 0;
             self.yields = 0;
@@ -92,10 +103,32 @@ impl Spin {
         }
     }
 
-    /// Whether it has changed something since it last read.
+    /// Whether it has changed something since it last read or took a lock.
     #[inline(always)]
     pub fn is_fresh(&self) -> bool {
-        self.quiet == 0
+        self.quiet == 0 && self.poll.is_empty()
+    }
+
+    /// The thread took a lock.
+    pub fn takes_lock(&mut self) {
+        self.breaks();
+        self.failed = false;
+    }
+
+    /// The thread gave a lock back.
+    pub fn gives_lock(&mut self) {
+        self.gives_back();
+        self.breaks();
+    }
+
+    /// The thread waits until something that it read has changed.
+    pub fn awaits(&mut self, reads: &[Access]) {
+        self.awaited.clear();
+        for access in reads.iter().rev() {
+            if !self.awaited.iter().any(|other| other.object == access.object && other.size == access.size) {
+                self.awaited.push(Access::new(access.object, access.size, Kind::Read).waiting().after(access.old));
+            }
+        }
     }
 
     /// Whether it has done nothing for so long that it may be in a loop.
@@ -170,14 +203,13 @@ impl Spin {
 
     /// The thread looks at the clock; how often it has done so since it last did something else.
     pub fn looks(&mut self) -> u32 {
+        // The time may end the loop, whatever else it reads.
+        self.poll.clear();
+        self.states.clear();
+        self.reads.clear();
         self.quiet += 1;
         self.looks += 1;
         self.looks - 1
-    }
-
-    /// The thread took something.
-    pub fn takes(&mut self) {
-        self.failed = false;
     }
 
     /// The thread gives back something that it held: because it did not get something else, or because it is done.
@@ -275,11 +307,16 @@ pub fn value_at(access: &Access) -> u64 {
 }
 
 /// Whether something was read twice, and was not the same.
-fn saw_change(reads: &[Access]) -> bool {
+pub fn saw_change(reads: &[Access]) -> bool {
     let same = |one: &Access, other: &Access| (one.object, one.size) == (other.object, other.size);
     let changed =
         |(at, one): (usize, &Access)| reads[..at].iter().any(|other| same(one, other) && one.old != other.old);
     reads.iter().enumerate().any(changed)
+}
+
+/// A number for the state of a thread that is in a call; `None` where its stack is too deep.
+pub fn state(pc: u64, (sp, registers): (u64, [u64; 6]), top: u64) -> Option<u64> {
+    (sp < top && top - sp <= STACK_MAX).then(|| hash(pc, sp, &registers, top))
 }
 
 /// A number for the state of a thread.

@@ -2,26 +2,12 @@
 //!
 //! Invariant: what [`Control::decide_quickly`] leaves out would have changed nothing; a strategy is asked in either way once before every step.
 
-use selvedge_explore::{Decision, Readiness, Stop, Thread};
+use selvedge_explore::{Decision, Readiness, Stop};
 
 use crate::control::{self, Control, Left, Next};
-use crate::retry;
-
-/// A thread that could go and made less than that part of its fair share of the last steps was hardly let go.
-const STARVED_IN: usize = 8;
+use crate::{endless, retry};
 
 impl Control {
-    /// Whether some thread can go that was hardly let go in the second half of the run: that it has no end says nothing then, as a
-    /// fair scheduler would have let that thread end what others wait for.
-    pub fn has_starved(&self) -> bool {
-        let steps = self.trace.steps();
-        let half = &steps[steps.len() / 2..];
-        let made = |thread: Thread| half.iter().filter(|step| step.thread == thread).count();
-        let enabled = || self.pending.iter().filter(|pending| pending.is_enabled());
-        let least = half.len() / (STARVED_IN * enabled().count().max(1));
-        enabled().any(|pending| made(pending.thread) < least)
-    }
-
     /// Who goes next, where little has to be looked at: nobody gave way, and nobody waits for more than the end of a thread.
     #[inline(always)]
     pub fn decide_quickly(&mut self) -> Next {
@@ -40,7 +26,7 @@ impl Control {
     #[inline(always)]
     pub fn choose_quickly(&mut self) -> Option<usize> {
         let ready = self.alive & !self.waiting;
-        if !self.is_calm() || self.trace.len() as u64 >= self.settings.steps_max {
+        if !self.is_calm() || endless::is_watched(self) {
             return None;
         }
         if ready != self.ready {
@@ -76,13 +62,16 @@ impl Control {
     #[inline(never)]
     pub fn decide(&mut self) -> Next {
         if self.pending.is_empty() {
-            return self.leave(Left::Complete);
+            return self.leave(self.ended());
         }
         if self.retries.is_watching() && !retry::review(self) {
             return self.leave(Left::Restart);
         }
         let mut enabled = self.refresh_quickly();
         if enabled == 0 && self.rouse() {
+            enabled = self.refresh();
+        }
+        if enabled == 0 && self.retries.attached == 0 && self.stop_polling() {
             enabled = self.refresh();
         }
         if enabled == 0 {
@@ -92,8 +81,14 @@ impl Control {
         if self.fruitless {
             return self.leave(Left::Stopped(Stop::Unfair));
         }
-        if self.trace.len() as u64 >= self.settings.steps_max {
-            return self.leave(Left::Truncated);
+        if endless::is_watched(self) {
+            if let Some(left) = endless::watch(self, enabled) {
+                return self.leave(left);
+            }
+            if self.is_continued() {
+                let thread = self.continues_with(enabled);
+                return self.run(thread);
+            }
         }
         let at = selvedge_explore::ChoicePoint {
             trace: &self.trace,
@@ -144,7 +139,8 @@ impl Control {
         while rest != 0 {
             let thread = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            enabled |= u64::from(self.fibers[thread].wants.met(thread, self)) << thread;
+            let can = self.fibers[thread].wants.met(thread, self) && !self.polls_in_vain(thread);
+            enabled |= u64::from(can) << thread;
         }
         let mut held = 0;
         if let Some(last) = self.last

@@ -90,6 +90,8 @@ pub struct Dpor {
     diverged: bool,
     redundant: u64,
     unfair: u64,
+    /// Whether the machine gave up a run at a limit.
+    truncated: bool,
     patience: Patience,
     races: Vec<Race>,
     behind: Behind,
@@ -316,7 +318,8 @@ impl Strategy for Dpor {
             return ControlFlow::Break(Coverage::Partial);
         }
         if self.started && self.nodes.is_empty() {
-            return ControlFlow::Break(if self.unfair > 0 { Coverage::Partial } else { Coverage::Exhaustive });
+            let partial = self.unfair > 0 || self.truncated;
+            return ControlFlow::Break(if partial { Coverage::Partial } else { Coverage::Exhaustive });
         }
         self.patience.start();
         self.started = true;
@@ -354,6 +357,7 @@ impl Strategy for Dpor {
             End::Stopped(Stop::Diverged(_)) => self.diverged = true,
             End::Stopped(Stop::Redundant) => self.redundant += 1,
             End::Stopped(Stop::Unfair) => self.unfair += 1,
+            End::Truncated => self.truncated = true,
             _ => {}
         }
         if self.diverged {

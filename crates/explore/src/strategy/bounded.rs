@@ -36,6 +36,8 @@ pub struct Bounded {
     redundant: u64,
     /// How many runs were given up because they went on and on and were not fair.
     unfair: u64,
+    /// Whether the machine gave up a run at a limit.
+    truncated: bool,
 }
 
 impl Bounded {
@@ -59,6 +61,7 @@ impl Bounded {
             operations,
             redundant,
             unfair,
+            truncated: false,
         }
     }
 
@@ -105,7 +108,7 @@ impl Strategy for Bounded {
             operations.start();
         }
         while !self.search.advance() {
-            if self.search.diverged() || self.unfair > 0 {
+            if self.search.diverged() || self.unfair > 0 || self.truncated {
                 return ControlFlow::Break(Coverage::Partial);
             }
             if !self.cut {
@@ -213,6 +216,7 @@ impl Strategy for Bounded {
 
     fn finish(&mut self, run: &Run<'_>) {
         self.unfair += u64::from(run.end == End::Stopped(Stop::Unfair));
+        self.truncated |= run.end == End::Truncated;
         self.search.ended(run.end);
         if let Some(runs) = self.runs.last_mut() {
             *runs += 1;

@@ -232,6 +232,8 @@ pub struct Dfs {
     search: Search,
     patience: Patience,
     unfair: u64,
+    /// Whether the machine gave up a run at a limit.
+    truncated: bool,
 }
 
 impl Dfs {
@@ -260,7 +262,7 @@ impl Strategy for Dfs {
             self.patience.start();
             return ControlFlow::Continue(());
         }
-        let partial = self.search.diverged() || self.unfair > 0;
+        let partial = self.search.diverged() || self.unfair > 0 || self.truncated;
         ControlFlow::Break(if partial { Coverage::Partial } else { Coverage::Exhaustive })
     }
 
@@ -300,6 +302,7 @@ impl Strategy for Dfs {
 
     fn finish(&mut self, run: &Run<'_>) {
         self.unfair += u64::from(run.end == End::Stopped(Stop::Unfair));
+        self.truncated |= run.end == End::Truncated;
         self.search.ended(run.end);
     }
 
@@ -308,7 +311,7 @@ impl Strategy for Dfs {
     }
 
     fn cut(&self) -> bool {
-        self.unfair > 0
+        self.unfair > 0 || self.truncated
     }
 
     fn is_exhaustive(&self) -> bool {

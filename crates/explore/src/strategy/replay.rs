@@ -62,6 +62,10 @@ impl Strategy for Replay {
         }
     }
 
+    fn replays(&self) -> bool {
+        true
+    }
+
     fn finish(&mut self, run: &Run<'_>) {
         if self.at < self.schedule.len() || matches!(run.end, End::Stopped(_)) {
             self.diverged = true;

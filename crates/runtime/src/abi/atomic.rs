@@ -372,8 +372,12 @@ pub fn record(object: u64, size: u32, told: Told, expected: u64, outcome: Outcom
     let pc = fiber.pc;
     if changed {
         fiber.effect();
+        if control.endless.is_watching() {
+            control.wrote(object);
+        }
     } else {
         fiber.spin.reads();
+        fiber.spin.poll.reads(&Access::new(object, size, Kind::Read).after(old));
         of_loops = fiber.spin.is_tidy() || control.retries.on;
     }
     control.step_counted(None, false, Detail { pc, new: Some(new) });

@@ -25,7 +25,8 @@ pub unsafe extern "C" fn look_at(address: usize, size: usize, write: bool, pc: u
     // SAFETY: code under control calls, and nothing here switches.
     let control = unsafe { state() };
     let below = arena::inside(address) || (address as u64) < STACKS;
-    let easy = below && arena::in_use(address, size) && !control.fiber().notes(write);
+    let noted = control.fiber().notes(write) || control.endless.is_drifting();
+    let easy = below && arena::in_use(address, size) && !noted;
     if !easy {
         look_closely(address, size, write, pc)
     } else if control.races.on {
@@ -82,6 +83,12 @@ extern "C" fn look_closely(address: usize, size: usize, write: bool, pc: u64) {
     let touch = Touch::new(address as u64, size as u64, write, false, pc);
     let other = with(|control| {
         let own = control.fiber().holds(address as u64);
+        if write && !own && control.endless.is_watching() {
+            control.wrote(address as u64);
+        }
+        if control.endless.is_drifting() {
+            control.endless.touches(address as u64, size as u64);
+        }
         if write && !own {
             control.fiber().effect();
         } else {
@@ -208,7 +215,7 @@ crate::entries_off_stack! {
 }
 
 accesses! {
-    noting entries_with_registers;
+    noting entries;
     __tsan_volatile_read1: volatile(1, false);
     __tsan_volatile_read2: volatile(2, false);
     __tsan_volatile_read4: volatile(4, false);

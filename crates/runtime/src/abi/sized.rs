@@ -157,7 +157,7 @@ unsafe extern "C" fn compare_exchange(
     c_int::from(step(Operation::Compare(expected, new), cell, size, order, failure))
 }
 
-crate::entries_with_registers! {
+crate::entries! {
     __wrap___atomic_load => load;
     __wrap___atomic_store => store;
     __wrap___atomic_exchange => exchange;

@@ -171,7 +171,7 @@ unsafe extern "C" fn compare_exchange(
     0
 }
 
-crate::entries_with_registers! {
+crate::entries! {
     __tsan_atomic128_load => load;
     __tsan_atomic128_store => store;
     __tsan_atomic128_exchange => exchange;

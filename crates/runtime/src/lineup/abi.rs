@@ -204,7 +204,7 @@ unsafe extern "C" fn choose_at(options: u32) -> u32 {
     }
     point::arrive(point::nothing(), Wants::Nothing, site::pc());
     with(|control| {
-        let chosen = control.strategy.pick(options);
+        let chosen = control.pick(options);
         control.trace.pick(Pick { chosen, options });
         if let Some(column) = control.lineup.column(control.current) {
             control.lineup.chose(column, chosen);

@@ -186,11 +186,12 @@ fn begin(column: usize, call: CallId, place: usize, pc: u64) -> bool {
     point::arrive(access, wants, pc);
     let skipped = with(|control| {
         control.lineup.called(column);
+        control.endless.disturb();
         let declared = control.lineup.object.as_ref().map_or(0, |object| object.calls.declared_for(call).count());
         let mut chosen = 0;
         if control.lineup.serial && declared > 0 {
             let options = declared as u32 + 1;
-            chosen = control.strategy.pick(options);
+            chosen = control.pick(options);
             control.trace.pick(Pick { chosen, options });
             control.lineup.chose(column, chosen);
         }
@@ -247,6 +248,7 @@ fn returned(column: usize, result: selvedge_lineup::ResultId, pc: u64) {
     point::arrive(access, Wants::Nothing, pc);
     with(|control| {
         control.lineup.returned(column, result);
+        control.endless.disturb();
         control.fiber().spin.effect();
     });
     point::record(access, None);

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use selvedge_driver::{CoverageRecord, Finding, FindingKind, ObjectKind, Search, Settings, schedule_from_text};
-use selvedge_explore::{Bounded, Coverage, Dpor, End, Replay, Run, Serial, Stop};
+use selvedge_explore::{Bounded, Coverage, Dpor, End, Replay, Serial, Stop};
 use selvedge_lineup::{
     CallId, Criterion, Ending, Matrix, Nondeterminism, Observation, Recorded, Refusal, ResultId, Tally, Unexplained,
 };
@@ -462,8 +462,7 @@ impl Bench<'_> {
 
 /// Tells the strategy that the run has ended.
 pub fn finish(control: &mut Control, end: End) {
-    let run = Run { trace: &control.trace, pending: &control.pending, end };
-    control.strategy.finish(&run);
+    control.tell_strategy(end);
 }
 
 /// The object does not repeat itself.
@@ -480,7 +479,7 @@ fn serial_end(control: &Control, end: End, test: &Test, run: u64) -> Result<(), 
         End::Complete => Ok(()),
         End::Stuck | End::Stopped(Stop::Blocked) if control.lineup.any_open() => Ok(()),
         End::Stopped(Stop::Diverged(_)) => Err(uncontrolled("phase 1")),
-        End::Truncated => {
+        End::Endless | End::Truncated => {
             let steps = control.settings.steps_max;
             Err(Outcome::Unknown(format!("a serial run went on for {steps} steps without an end")))
         }

@@ -119,16 +119,15 @@ impl<'a, 'b> Phase2<'a, 'b> {
     fn look(&mut self, end: End, key: &mut Vec<u8>) -> Result<(), Outcome> {
         let ending = match end {
             End::Complete => Ending::Full,
-            End::Truncated if with(|control| control.has_starved()) => return Err(self.unfair()),
-            End::Truncated => return Err(self.endless()),
+            End::Truncated => return Err(self.too_long()),
             // The end of a thread waits for nobody in serial runs, or it would be an operation.
-            End::Stuck if with(|control| !control.lineup.exits && control.lineup.any_leaving()) => {
+            End::Stuck | End::Endless if with(|control| !control.lineup.exits && control.lineup.any_leaving()) => {
                 return Err(self.ended_badly(end));
             }
-            End::Stuck if with(|control| control.lineup.any_open()) => Ending::Stuck,
+            End::Stuck | End::Endless if with(|control| control.lineup.any_open()) => Ending::Stuck,
             End::Stopped(Stop::Redundant | Stop::Blocked | Stop::Unfair) => return Ok(()),
             End::Stopped(Stop::Diverged(_)) => return Err(uncontrolled("phase 2")),
-            End::Stuck | End::Failed => return Err(self.ended_badly(end)),
+            End::Stuck | End::Endless | End::Failed => return Err(self.ended_badly(end)),
         };
         with(|control| control.lineup.key(ending, key));
         if self.seen.contains(key.as_slice()) {
@@ -211,19 +210,13 @@ impl<'a, 'b> Phase2<'a, 'b> {
         Ok(judgement)
     }
 
-    /// A run without an end in which somebody who could go did not is no behaviour of the object under a fair scheduler.
-    fn unfair(&self) -> Outcome {
+    /// A run that is cut off says nothing about the object.
+    fn too_long(&self) -> Outcome {
         let steps = with(|control| control.settings.steps_max);
         Outcome::Unknown(format!(
-            "a run went on for {steps} steps in a loop that waits for a thread that was hardly let go: it is not recognised as \
-             waiting, because it changes something in every round"
+            "a run went on for more than {steps} steps, and it is not known whether it has an end: no state came again in \
+             which it was before"
         ))
-    }
-
-    /// Nobody knows how a run that was cut off would have gone on.
-    fn endless(&self) -> Outcome {
-        let steps = with(|control| control.settings.steps_max);
-        Outcome::Unknown(format!("a run went on for {steps} steps without an end"))
     }
 
     fn ended_badly(&self, end: End) -> Outcome {

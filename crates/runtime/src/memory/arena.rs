@@ -16,6 +16,7 @@ use selvedge_driver::{FindingKind, Reuse};
 use selvedge_explore::{Access, Kind, Pick};
 
 use crate::control::{active, state, with};
+use crate::endless::state::differing;
 use crate::fiber::{Wants, fail};
 use crate::heap::{__libc_calloc, __libc_free, __libc_malloc, __libc_memalign, __libc_realloc};
 use crate::posix::{lifetime, objects};
@@ -167,6 +168,62 @@ pub fn reset() {
     }
 }
 
+/// Everything that was allocated, as it was at some moment.
+pub struct Image {
+    parts: Vec<Copied>,
+    free: Vec<VecDeque<usize>>,
+}
+
+/// What a part held, and what was said of it.
+struct Copied {
+    bytes: Box<[u8]>,
+    shadow: Box<[u8]>,
+}
+
+/// More than that is not kept.
+const IMAGE_MAX: usize = 16 << 20;
+
+/// What was handed out of each part, and its shadow.
+fn handed_out() -> impl Iterator<Item = (&'static [u8], &'static [u8])> {
+    arena().parts.iter().enumerate().map(|(number, part)| {
+        let start = BASE + number * PART;
+        // SAFETY: inside the arena, which is mapped.
+        unsafe {
+            let bytes = std::slice::from_raw_parts(start as *const u8, part.used);
+            (bytes, std::slice::from_raw_parts(shadow(start), part.used / UNIT + 1))
+        }
+    })
+}
+
+/// The lists of freed blocks, in an order that is always the same.
+fn freed() -> impl Iterator<Item = &'static VecDeque<usize>> {
+    let arena = arena();
+    arena.parts.iter().map(|part| &part.free).chain([&arena.shared]).flat_map(|lists| &lists.blocks)
+}
+
+impl Image {
+    /// As it is now; `None` where that is too much.
+    pub fn now() -> Option<Self> {
+        if arena().parts.iter().map(|part| part.used).sum::<usize>() > IMAGE_MAX {
+            return None;
+        }
+        let copy = |(bytes, shadow): (&[u8], &[u8])| Copied { bytes: bytes.into(), shadow: shadow.into() };
+        let parts = handed_out().map(copy).collect();
+        Some(Image { parts, free: freed().cloned().collect() })
+    }
+
+    /// Adds the words that are not as they were; false where they are too many, or other blocks are in use.
+    pub fn differs(&self, words: &mut Vec<u64>) -> bool {
+        if arena().parts.len() != self.parts.len() || !self.free.iter().eq(freed()) {
+            return false;
+        }
+        self.parts.iter().zip(handed_out()).enumerate().all(|(number, (then, (bytes, shadow)))| {
+            let same = then.bytes.len() == bytes.len() && *then.shadow == *shadow;
+            same && differing(BASE + number * PART, &then.bytes, bytes, words)
+        })
+    }
+}
+
 /// Whether an address lies in the arena.
 #[inline(always)]
 pub fn inside(address: usize) -> bool {
@@ -292,7 +349,7 @@ fn reuse_one(reuse: Reuse, units: usize, shared: bool, pc: u64) -> Option<usize>
         Reuse::Branch => {
             point::arrive(point::nothing(), Wants::Nothing, pc);
             with(|control| {
-                let chosen = control.strategy.pick(2);
+                let chosen = control.pick(2);
                 control.trace.pick(Pick { chosen, options: 2 });
                 point::finish(control, None, false, None);
                 chosen == 0

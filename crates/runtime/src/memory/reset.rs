@@ -6,6 +6,8 @@
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
 
+use crate::endless::state::differing;
+
 /// Contents of memory, to be put back.
 #[derive(Default)]
 pub struct Snapshot {
@@ -18,6 +20,9 @@ const KEPT: [&str; 9] =
 
 /// Where the variables of those modules lie: first address and size.
 static KEPT_DATA: OnceLock<Vec<(usize, usize)>> = OnceLock::new();
+
+/// Where the variables of the code under test lie: first address and one past the last.
+static VARIABLES: OnceLock<Vec<(u64, u64)>> = OnceLock::new();
 
 /// Whether an address lies among variables that keep what they hold across runs.
 pub fn is_kept(address: usize) -> bool {
@@ -161,11 +166,7 @@ impl Snapshot {
         if !thread {
             KEPT_DATA.get_or_init(|| walk.kept);
         }
-        let copy = |(start, size): (usize, usize)| {
-            // SAFETY: writable segments and thread-local storage of loaded modules are readable.
-            (start, unsafe { std::slice::from_raw_parts(start as *const u8, size) }.into())
-        };
-        Snapshot { parts: walk.ranges.into_iter().map(copy).collect() }
+        Self::copy(walk.ranges.into_iter())
     }
 
     /// The global variables.
@@ -177,6 +178,45 @@ impl Snapshot {
     pub fn of_thread() -> Self {
         touch_storage();
         Self::of(true)
+    }
+
+    /// The variables of the code under test as they are now, for a later comparison.
+    pub fn of_variables() -> Self {
+        let data = VARIABLES.get_or_init(|| modules().data);
+        Self::copy(data.iter().map(|&(start, end)| (start as usize, (end - start) as usize)))
+    }
+
+    /// Whether an address lies among them.
+    pub fn covers(address: u64) -> bool {
+        VARIABLES.get().is_some_and(|data| data.iter().any(|&(start, end)| (start..end).contains(&address)))
+    }
+
+    /// What is now where this was copied from.
+    pub fn again(&self) -> Self {
+        Self::copy(self.parts.iter().map(|(start, bytes)| (*start, bytes.len())))
+    }
+
+    fn copy(ranges: impl Iterator<Item = (usize, usize)>) -> Self {
+        // SAFETY: variables of loaded modules are readable.
+        let copy = |(start, size)| (start, unsafe { std::slice::from_raw_parts(start as *const u8, size) }.into());
+        Snapshot { parts: ranges.map(copy).collect() }
+    }
+
+    /// Whether everything is as it was.
+    pub fn is_now(&self) -> bool {
+        self.parts.iter().all(|(start, bytes)| {
+            // SAFETY: where it was copied from.
+            unsafe { std::slice::from_raw_parts(*start as *const u8, bytes.len()) == &**bytes }
+        })
+    }
+
+    /// Adds the words that are not as they were; false where they are too many.
+    pub fn differs(&self, words: &mut Vec<u64>) -> bool {
+        self.parts.iter().all(|(start, bytes)| {
+            // SAFETY: where it was copied from.
+            let now = unsafe { std::slice::from_raw_parts(*start as *const u8, bytes.len()) };
+            differing(*start, bytes, now, words)
+        })
     }
 
     /// Puts everything back.

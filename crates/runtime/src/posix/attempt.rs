@@ -53,8 +53,12 @@ impl Attempt {
     /// It succeeds: the access is recorded with what was found.
     pub fn succeeds(mut self, control: &mut Control, old: u64) {
         self.access.old = old;
+        // Who takes a lock has said so.
+        let takes = matches!(self.wanted.kind, Kind::Acquire | Kind::AcquireShared | Kind::Take);
         self.record(control, false);
-        control.fiber().spin.effect();
+        if !takes {
+            control.fiber().spin.effect();
+        }
     }
 
     /// It fails: it was a look at something. One whose time has passed offers to give up its turn.
@@ -62,6 +66,12 @@ impl Attempt {
         self.access.kind = Kind::Read;
         self.access.old = old;
         control.fiber().spin.read(&self.wanted.after(old));
+        if objects::is_abstract(self.access.object) {
+            control.touch_lock(self.access.object);
+            control.fiber().spin.poll.clear();
+        } else {
+            control.fiber().spin.poll.reads(&self.access);
+        }
         let fiber = control.fiber();
         let (pc, top) = (fiber.pc, fiber.top);
         let goes_round = !timed && objects::is_abstract(self.access.object) && fiber.spin.fails(pc, top);

@@ -40,7 +40,7 @@ crate::entries! {
     tss_set => key_set_at;
 }
 
-crate::entries_with_registers! {
+crate::entries! {
     mtx_trylock => trylock_at;
     mtx_timedlock => timedlock_at;
 }

@@ -130,7 +130,7 @@ pub fn signal(condition: usize, all: bool, pc: u64) -> c_int {
             waiting.drain(..).for_each(|thread| rouse(control, thread));
         } else if !waiting.is_empty() {
             let options = waiting.len() as u32;
-            let chosen = if options > 1 { control.strategy.pick(options) } else { 0 };
+            let chosen = if options > 1 { control.pick(options) } else { 0 };
             if options > 1 {
                 control.trace.pick(Pick { chosen, options });
             }

@@ -79,7 +79,7 @@ unsafe extern "C-unwind" fn end_catch_at() {
     }
 }
 
-crate::entries_with_registers! {
+crate::entries! {
     _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv => release_at;
     __cxa_end_catch => end_catch_at;
 }

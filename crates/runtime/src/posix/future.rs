@@ -169,7 +169,7 @@ unsafe extern "C" fn notify_all_at(word: *mut u32) {
     futex::wake_all(word as usize, site::pc());
 }
 
-crate::entries_with_registers! {
+crate::entries! {
     _ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE => wait_until_at;
     _ZNSt28__atomic_futex_unsigned_base26_M_futex_wait_until_steadyEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE => wait_until_steady_at;
     _ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj => notify_all_at;

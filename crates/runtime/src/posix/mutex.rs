@@ -24,7 +24,7 @@ crate::entries! {
 }
 
 // A loop that only tries is recognised by the state of its thread.
-crate::entries_with_registers! {
+crate::entries! {
     pthread_mutex_trylock => trylock_at;
     pthread_mutex_timedlock => timedlock_at;
     pthread_mutex_clocklock => clocklock_at;
@@ -79,9 +79,7 @@ fn take(control: &mut Control, mutex: usize) {
     let current = control.current;
     control.objects.mutexes.insert(mutex, Mutex { owner: Some(current as u8), count: 1 });
     control.races.acquire(current, objects::lock(mutex));
-    let spin = &mut control.fiber().spin;
-    spin.effect();
-    spin.takes();
+    control.takes_lock(objects::lock(mutex));
 }
 
 /// What locking again answers to the owner; `None` when the caller does not own it.
@@ -89,6 +87,7 @@ fn again(mutex: usize, flavour: Flavour) -> Option<c_int> {
     with(|control| {
         let current = control.current as u8;
         let held = control.objects.mutexes.get_mut(&mutex).filter(|held| held.owner == Some(current))?;
+        control.fibers[usize::from(current)].spin.poll.clear();
         match flavour {
             Flavour::Recursive => {
                 held.count += 1;
@@ -107,10 +106,13 @@ pub fn lock(mutex: usize, flavour: Flavour, pc: u64) -> c_int {
         return answer;
     }
     let access = Access::new(objects::lock(mutex), 1, Kind::Acquire).waiting().after(Access::FREE);
+    let polls = flavour != Flavour::Turn && with(|control| control.polls(pc));
     point::arrive(access, Wants::Mutex(mutex), pc);
     check(mutex, "locks", flavour, pc);
-    with(|control| take(control, mutex));
-    point::record(access, None);
+    with(|control| {
+        take(control, mutex);
+        point::take_turn(control, access, polls);
+    });
     0
 }
 
@@ -141,7 +143,7 @@ pub fn try_lock(mutex: usize, flavour: Flavour, busy: c_int, pc: u64) -> c_int {
 pub fn give_up(control: &mut Control, mutex: usize) -> Access {
     let current = control.current;
     control.objects.mutexes.insert(mutex, Mutex::default());
-    control.fiber().spin.gives_back();
+    control.gives_lock(objects::lock(mutex));
     control.races.release(current, objects::lock(mutex));
     Access::new(objects::lock(mutex), 1, Kind::Release).after(Access::HELD)
 }
@@ -170,17 +172,20 @@ pub fn unlock(mutex: usize, flavour: Flavour, pc: u64) -> c_int {
         fail(FindingKind::Misuse, message, pc);
     }
     if count > 1 {
-        with(|control| control.objects.mutexes.insert(mutex, Mutex { owner, count: count - 1 }));
+        with(|control| {
+            control.objects.mutexes.insert(mutex, Mutex { owner, count: count - 1 });
+            control.fiber().spin.poll.clear();
+        });
         return 0;
     }
     let access = Access::new(objects::lock(mutex), 1, Kind::Release).after(Access::HELD);
     point::arrive(access, Wants::Nothing, pc);
     check(mutex, "unlocks", flavour, pc);
     with(|control| {
+        control.trace.access(access);
         give_up(control, mutex);
-        control.fiber().spin.effect();
+        point::finish(control, None, false, None);
     });
-    point::record(access, None);
     0
 }
 

@@ -127,7 +127,7 @@ pub fn ended(thread: usize) -> u64 {
 }
 
 /// Who holds a mutex.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mutex {
     /// The owner.
     pub owner: Option<u8>,
@@ -136,7 +136,7 @@ pub struct Mutex {
 }
 
 /// Who holds a lock for readers and writers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RwLock {
     /// The writer.
     pub writer: Option<u8>,
@@ -164,7 +164,7 @@ pub enum Once {
 }
 
 /// A barrier.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Barrier {
     /// How many must come.
     pub count: u32,
@@ -173,7 +173,7 @@ pub struct Barrier {
 }
 
 /// All objects of a run.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Objects {
     /// Mutexes, spin locks.
     pub mutexes: Table<Mutex>,
@@ -221,6 +221,20 @@ impl Objects {
         empty(&mut self.onces);
         empty(&mut self.barriers);
         self.in_heap.clear();
+    }
+
+    /// Whether these are in the same state.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.mutexes == other.mutexes
+            && self.rwlocks == other.rwlocks
+            && self.conditions == other.conditions
+            && self.futexes == other.futexes
+            && self.onces == other.onces
+            && self.barriers == other.barriers
+            && self.in_heap == other.in_heap
+            && self.exceptions_shared == other.exceptions_shared
+            && self.ready_at_exit == other.ready_at_exit
+            && self.keys.len() == other.keys.len()
     }
 
     /// Forgets what is at this address; what a lock was.

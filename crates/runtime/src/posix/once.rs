@@ -23,7 +23,7 @@ crate::entries! {
     __cxa_guard_abort => abort_at;
 }
 
-crate::entries_with_registers! {
+crate::entries! {
     __cxa_guard_release => release_at;
 }
 

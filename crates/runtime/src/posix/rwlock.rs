@@ -20,7 +20,7 @@ crate::entries! {
     pthread_rwlock_unlock => unlock_at;
 }
 
-crate::entries_with_registers! {
+crate::entries! {
     pthread_rwlock_tryrdlock => tryrdlock_at;
     pthread_rwlock_trywrlock => trywrlock_at;
     pthread_rwlock_timedrdlock => timedrdlock_at;
@@ -53,9 +53,7 @@ fn take(control: &mut Control, lock: usize, write: bool) -> u64 {
     if write {
         control.races.acquire(current, objects::readers(lock));
     }
-    let spin = &mut control.fiber().spin;
-    spin.effect();
-    spin.takes();
+    control.takes_lock(objects::lock(lock));
     old
 }
 
@@ -65,10 +63,13 @@ fn kind(write: bool) -> Kind {
 
 fn lock(lock: usize, write: bool, pc: u64) -> c_int {
     let access = Access::new(objects::lock(lock), 1, kind(write)).waiting();
+    let polls = with(|control| control.polls(pc));
     point::arrive(access, if write { Wants::Exclusive(lock) } else { Wants::Shared(lock) }, pc);
     check(lock, "locks", pc);
-    let old = with(|control| take(control, lock, write));
-    point::record(access.after(old), None);
+    with(|control| {
+        let old = take(control, lock, write);
+        point::take_turn(control, access.after(old), polls);
+    });
     0
 }
 
@@ -114,10 +115,10 @@ fn unlock(lock: usize, pc: u64) -> c_int {
         }
         let published = if write { objects::lock(lock) } else { objects::readers(lock) };
         control.races.release(usize::from(current), published);
-        control.fiber().spin.gives_back();
-        control.fiber().spin.effect();
+        control.trace.access(access);
+        control.gives_lock(objects::lock(lock));
+        point::finish(control, None, false, None);
     });
-    point::record(access, None);
     0
 }
 

@@ -19,7 +19,7 @@ crate::entries! {
     sem_getvalue => getvalue_at;
 }
 
-crate::entries_with_registers! {
+crate::entries! {
     sem_trywait => trywait_at;
     sem_timedwait => timedwait_at;
     sem_clockwait => clockwait_at;
@@ -47,9 +47,7 @@ fn take(control: &mut Control, semaphore: P) -> u64 {
     *count(semaphore) -= 1;
     let current = control.current;
     control.races.acquire(current, objects::lock(semaphore as usize));
-    let spin = &mut control.fiber().spin;
-    spin.effect();
-    spin.takes();
+    control.takes_lock(objects::lock(semaphore as usize));
     u64::from(old)
 }
 
@@ -82,10 +80,13 @@ unsafe extern "C" fn wait_at(semaphore: P) -> c_int {
     }
     let access = Access::new(objects::lock(semaphore as usize), 1, Kind::Take).waiting();
     let pc = site::pc();
+    let polls = with(|control| control.polls(pc));
     point::arrive(access, Wants::Unit(semaphore as usize), pc);
     check(semaphore, "waits for", pc);
-    let old = with(|control| take(control, semaphore));
-    point::record(access.after(old), None);
+    with(|control| {
+        let old = take(control, semaphore);
+        point::take_turn(control, access.after(old), polls);
+    });
     0
 }
 
@@ -127,10 +128,10 @@ unsafe extern "C" fn post_at(semaphore: P) -> c_int {
     with(|control| {
         let current = control.current;
         control.races.release(current, access.object);
-        control.fiber().spin.gives_back();
-        control.fiber().spin.effect();
+        control.trace.access(access);
+        control.gives_lock(access.object);
+        point::finish(control, None, false, None);
     });
-    point::record(access, None);
     0
 }
 
@@ -163,6 +164,8 @@ unsafe extern "C" fn getvalue_at(semaphore: P, value: *mut c_int) -> c_int {
         check(semaphore, "looks at", pc);
         with(|control| {
             control.trace.access(access.after(u64::from(*count(semaphore))));
+            control.touch_lock(access.object);
+            control.fiber().spin.poll.clear();
             // One that looks again and again waits for others.
             let yields = control.fiber().spin.gives_way();
             point::finish(control, None, yields, None);

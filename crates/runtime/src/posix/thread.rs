@@ -25,7 +25,7 @@ crate::entries! {
     pthread_yield => yield_at;
 }
 
-crate::entries_with_registers! {
+crate::entries! {
     pthread_tryjoin_np => tryjoin_at;
     pthread_timedjoin_np => timedjoin_at;
     pthread_clockjoin_np => clockjoin_at;
@@ -141,7 +141,7 @@ fn join_if_ended(id: libc::pthread_t, result: *mut *mut c_void, otherwise: c_int
         let current = control.current;
         // A thread that makes no step has ended by now, but need not have.
         let early = control.fibers[thread].ends_unseen() && !attempt.waited && {
-            let chosen = control.strategy.pick(2);
+            let chosen = control.pick(2);
             control.trace.pick(Pick { chosen, options: 2 });
             chosen == 1
         };

@@ -32,6 +32,10 @@ fn pass(nanoseconds: u64, yields: bool, pc: u64) -> u64 {
     let access = Access::new(objects::clock(), 1, Kind::Update);
     point::arrive(access, Wants::Nothing, pc);
     with(|control| {
+        // What the thread sees is the time, which is never the same again.
+        if !yields {
+            control.endless.disturb();
+        }
         let nanoseconds =
             if yields { nanoseconds } else { nanoseconds << control.fiber().spin.looks().min(DOUBLED_MAX) };
         control.time = control.time.saturating_add(nanoseconds);
@@ -164,6 +168,7 @@ fn next_random() -> u64 {
         let fiber = control.fiber();
         fiber.random = fiber.random.wrapping_add(1);
         fiber.spin.effect();
+        control.endless.disturb();
         let seed = (control.settings.seed ^ (control.current as u64) << 56).wrapping_add(control.lineup.shift);
         selvedge_explore::Rng::for_run(seed, control.fiber().random).next()
     })

@@ -2,7 +2,7 @@
 
 use selvedge_driver::{CoverageRecord, FindingKind, Search};
 
-use crate::build::{build, root, scratch, session, settings};
+use crate::build::{build, build_with, compilers, root, scratch, session, settings};
 
 /// The runs of a test are few enough for every strategy.
 const FEW: u64 = 300;
@@ -11,9 +11,9 @@ const STRATEGIES: [Search; 5] = [Search::Bounded, Search::Dpor, Search::Random, 
 
 #[test]
 fn a_loop_that_nobody_ends_is_named() {
-    for name in ["nobody_sets_it", "busy"] {
+    for (name, place) in [("nobody_sets_it", "corpus/programs/livelock"), ("busy", "crates/runtime/tests/programs")] {
         let directory = scratch(&format!("livelock-{name}"));
-        let path = root().join(format!("corpus/programs/livelock/{name}.c"));
+        let path = root().join(place).join(format!("{name}.c"));
         let program = build(&path, &[], &directory);
         let text = std::fs::read_to_string(&path).expect("the program");
         let head = text.lines().position(|line| line.trim_start().starts_with("while")).expect("a loop") as u32 + 1;
@@ -27,6 +27,66 @@ fn a_loop_that_nobody_ends_is_named() {
                 (head..=head + 2).contains(&line),
                 "{name} under {search:?}: line {line}, the loop begins at {head}"
             );
+        }
+    }
+}
+
+/// The tests of a program that look at something under a lock: by name, whether their turns are recognised.
+fn polls(name: &str) -> bool {
+    !name.starts_with("atomic") && !name.starts_with("trying") && name != "giving_first"
+}
+
+/// Whoever looks under a lock until another has set something under it lets the other in, sooner or later. That is said for certain where turns are recognised; where nobody sets it,
+/// it is a livelock, whichever lock it is.
+#[test]
+fn looking_under_a_lock_is_none() {
+    let clang = compilers().into_iter().find(|name| name.contains("clang"));
+    for (file, cc) in
+        [("polling.c", "gcc"), ("polling.cc", "gcc")].into_iter().chain(clang.as_deref().map(|cc| ("polling.c", cc)))
+    {
+        let directory = scratch(&format!("livelock-{file}-{cc}"));
+        let program = build_with(cc, &root().join("crates/runtime/tests/programs").join(file), &[], &directory);
+        for search in [Search::Portfolio, Search::Dpor, Search::Dfs, Search::Bounded] {
+            // Those that are not recognised have no end of rounds.
+            let settings = selvedge_driver::Settings { runs_max: 60_000, time_max: Some(0.5), ..settings(search) };
+            let report = session(&program, &settings, &directory).report;
+            assert!(report.tests.len() >= if file == "polling.c" { 40 } else { 3 }, "{file}");
+            for test in &report.tests {
+                let name = format!("{} of {file} under {search:?} with {cc}", test.test);
+                let kinds: Vec<FindingKind> = test.findings.iter().map(|finding| finding.kind).collect();
+                if test.test.starts_with("atomic") && test.test.ends_with("two_and_nobody") {
+                    // Two who fight over a lock made of atomics are not told from one who waits for it.
+                    assert!(kinds.is_empty() || kinds == [FindingKind::Livelock], "{name}");
+                    continue;
+                }
+                if test.test.ends_with("nobody") {
+                    assert_eq!(kinds, [FindingKind::Livelock], "{name}");
+                    continue;
+                }
+                assert_eq!(kinds, [], "{name}");
+                if polls(&test.test) {
+                    assert_eq!((test.unfair, test.truncated), (0, 0), "{name}");
+                    assert_ne!(test.coverage, CoverageRecord::Partial, "{name}");
+                }
+                if polls(&test.test) && search == Search::Dpor {
+                    assert_eq!(test.coverage, CoverageRecord::Exhaustive, "{name}");
+                }
+            }
+        }
+    }
+}
+
+/// A count that is looked at, or that lies on the stack as clang has it without optimisation, is part of the state: nobody knows whether it ends the loop.
+#[test]
+fn a_count_that_may_be_looked_at_is_no_proof() {
+    let directory = scratch("livelock-counts");
+    let programs = [("gcc", "corpus/programs/step-limit/busy.c"), ("clang", "crates/runtime/tests/programs/busy.c")];
+    for (cc, path) in programs.into_iter().filter(|(cc, _)| compilers().iter().any(|name| name == cc)) {
+        let program = build_with(cc, &root().join(path), &[], &directory);
+        for search in [Search::Bounded, Search::Dpor, Search::Random] {
+            let settings = selvedge_driver::Settings { runs_max: 3, ..settings(search) };
+            let test = &session(&program, &settings, &directory).report.tests[0];
+            assert_eq!((test.findings.len(), test.truncated > 0), (0, true), "{path} with {cc} under {search:?}");
         }
     }
 }
@@ -45,7 +105,7 @@ fn spinning_on_a_preempted_thread_is_none() {
 }
 
 /// Loops whose rounds all differ, so that none is recognised: a schedule that never lets the others go is no livelock. The reduction cannot go through
-/// all rounds, and says so.
+/// all rounds, and says so. One that looks under a lock is recognised.
 #[test]
 fn unfair_schedules_are_none() {
     let directory = scratch("livelock-loops");
@@ -62,6 +122,9 @@ fn unfair_schedules_are_none() {
                 continue;
             }
             match (search, test.unfair) {
+                _ if name == "polling" => {
+                    assert!(test.unfair == 0 && test.coverage != CoverageRecord::Partial, "{name}")
+                }
                 (Search::Dpor, cut) => assert!(cut > 0 && test.coverage == CoverageRecord::Partial, "{name}"),
                 (Search::Portfolio, 1..) => assert_eq!(test.coverage, CoverageRecord::Preemptions(2), "{name}"),
                 (_, cut) => assert!(cut == 0 && test.coverage != CoverageRecord::Partial, "{name} under {search:?}"),

@@ -13,6 +13,7 @@ mod livelock;
 mod memory;
 mod objects;
 mod random_c;
+mod random_polls;
 mod random_std;
 mod relaxed;
 mod replay;

@@ -1,0 +1,295 @@
+//! Runs that do not end: when that is a livelock.
+//!
+//! A livelock is a run without an end in which every thread that can go again and again does go again and again (strong fairness; a thread
+//! that waits for a mutex can go whenever the mutex is free). It is shown by a *fair cycle*: the run comes back to a state in which it was, and every
+//! thread that could go somewhere in between has gone. From equal states the same schedule does the same, so this repeats for ever.
+//!
+//! What a thread was about to do in such a state is seen only when it does it. So the schedule of the cycle is followed once more: if every step does the same again, and leads to
+//! the same state, then the two states were equal in that too.
+//!
+//! A thread that only waits in a loop, and tries a lock made of atomics whenever another has it, is not taken for one that goes: what it looks at must not change in the cycle.
+//!
+//! A word of memory may differ in which threads only count: every step of the cycle that touches it writes it whatever it finds there, and nobody looks at what was there ([`unused`]). What
+//! it holds then changes nothing.
+//!
+//! The last quarter of the steps that a run may make is watched: the state is kept at some moments (at distances that double, as in Brent's
+//! search for cycles) and every later state is compared with it, byte by byte ([`state`]). A run that reaches the limit is continued by a fair
+//! scheduler, which lets the thread go that has waited longest. If that ends, the schedule up to here was not fair and says nothing; if it comes to a fair cycle, that is a
+//! livelock; if neither, nobody knows whether the run has an end.
+//!
+//! Invariant: what is not compared (the clock, random numbers, memory that the program has from the system) makes the runtime forget the state that it kept, so no cycle goes through it. So
+//! livelocks may be missed here, and are then unknown; none is invented.
+
+pub mod state;
+mod unused;
+
+use selvedge_explore::{Access, Condition, End, Kind, Run, Stop, Thread};
+
+use crate::control::{Control, Left};
+use crate::posix::objects;
+use state::State;
+
+/// A fair scheduler continues at least for so long.
+const FAIR_MIN: u64 = 4096;
+
+/// A turn of a loop that looks under locks has at most so many steps.
+const TURN_MAX: u32 = 64;
+
+/// What is watched of a run that goes on for long.
+#[derive(Default)]
+pub struct Endless {
+    kept: Option<Box<State>>,
+    /// At how many steps it was kept.
+    at: usize,
+    /// At how many steps the next state is kept, and how many after it.
+    next: usize,
+    distance: usize,
+    /// The threads that have gone since, one bit each.
+    moved: u64,
+    /// The threads that could go since, one bit each.
+    enabled: u64,
+    /// A cycle that is followed once more: at how many steps it began and ended.
+    cycle: Option<(usize, usize)>,
+    /// The words of memory that are not the same after it.
+    drift: Vec<u64>,
+    /// Before the limit: the threads that could go, and those that went, one bit each.
+    could: u64,
+    went: u64,
+    /// At how many steps a fair scheduler took over, before the limit.
+    took_over: Option<usize>,
+    /// At how many steps each thread went last, once a fair scheduler decides.
+    turns: Vec<usize>,
+}
+
+impl Endless {
+    /// A new run.
+    pub fn reset(&mut self) {
+        if self.distance > 0 || self.took_over.is_some() {
+            *self = Endless::default();
+        }
+    }
+
+    /// A fair scheduler goes on from here.
+    pub fn take_over(&mut self, at: usize) {
+        self.took_over = self.took_over.or(Some(at));
+    }
+
+    /// Whether one has, before the limit.
+    #[inline(always)]
+    pub fn has_taken_over(&self) -> bool {
+        self.took_over.is_some()
+    }
+
+    /// Something happened that is not part of what is compared.
+    #[inline]
+    pub fn disturb(&mut self) {
+        if self.distance > 0 {
+            self.kept = None;
+            self.drift.clear();
+            self.cycle = None;
+        }
+    }
+
+    /// Whether plain accesses have to be looked at.
+    #[inline]
+    pub fn is_drifting(&self) -> bool {
+        !self.drift.is_empty()
+    }
+
+    /// A plain access: what it touches is no word that threads only count in.
+    #[cold]
+    pub fn touches(&mut self, address: u64, size: u64) {
+        if self.drift.iter().any(|&word| address < word + 8 && word < address.saturating_add(size)) {
+            self.disturb();
+        }
+    }
+
+    /// Whether states are compared.
+    #[inline]
+    pub fn is_watching(&self) -> bool {
+        self.kept.is_some()
+    }
+}
+
+fn touches(access: &Access, word: u64) -> bool {
+    access.overlaps(&Access::new(word, 8, Kind::Read))
+}
+
+/// Whether the steps since then write these words whatever they find there, and nobody looks at it.
+fn only_counts(control: &Control, words: &[u64], from: usize) -> bool {
+    let trace = &control.trace;
+    (from..trace.len()).all(|at| {
+        let mut counting = trace.accesses(at).iter().filter(|access| words.iter().any(|&word| touches(access, word)));
+        let blind = |access: &Access| {
+            matches!(access.kind, Kind::Update | Kind::Write) && access.condition == Condition::Always && !access.waits
+        };
+        counting.all(|access| blind(access) && unused::is_unused(control.details[at].pc))
+    })
+}
+
+/// Whether no thread only waits, since then, for something that others change meanwhile. A thread that tries a lock made of atomics, and finds it taken each time, goes
+/// on as little as one that waits for a mutex: it could go on when the lock is free, and a fair scheduler would let it. What it writes says nothing if it is only to words that others
+/// write as well: locks made of atomics note that somebody waits.
+fn none_waits(control: &Control, words: &[u64], from: usize) -> bool {
+    let trace = &control.trace;
+    let accesses = |wanted: bool, thread: Thread| {
+        let of = move |at: &usize| (trace.step(*at).thread == thread) == wanted;
+        let all = (from..trace.len()).filter(of).flat_map(|at| trace.accesses(at));
+        all.filter(|access| !words.iter().any(|&word| touches(access, word)))
+    };
+    let changes = |access: &&Access| access.changed && !access.is_read();
+    let moved = (0..control.created).filter(|&thread| control.endless.moved >> thread & 1 == 1);
+    moved.map(|thread| Thread(thread as u8)).all(|thread| {
+        let sees = |other: &Access| accesses(true, thread).any(|access| access.overlaps(other));
+        let fought_over = |access: &Access| {
+            let of_atomics = matches!(objects::name(access.object), None | Some("futex" | "wake-up"));
+            of_atomics && accesses(false, thread).filter(changes).any(|other| other.overlaps(access))
+        };
+        let waits = accesses(true, thread).filter(changes).all(fought_over);
+        !waits || !accesses(false, thread).filter(changes).any(sees)
+    })
+}
+
+/// Whether the steps from `to` on are those between `from` and `to`.
+fn repeats(control: &Control, from: usize, to: usize) -> bool {
+    let (trace, details) = (&control.trace, &control.details);
+    let counts = |access: &Access| control.endless.drift.iter().any(|&word| touches(access, word));
+    let known = |access: &Access| if counts(access) { Access { old: 0, ..*access } } else { *access };
+    let new = |at: usize| if trace.accesses(at).iter().any(counts) { None } else { details[at].new };
+    (from..to).all(|at| {
+        let then = at + to - from;
+        let same =
+            (trace.step(at).thread, trace.step(at).created) == (trace.step(then).thread, trace.step(then).created);
+        same && trace.accesses(at).iter().map(known).eq(trace.accesses(then).iter().map(known))
+            && trace.picks(at) == trace.picks(then)
+            && (details[at].pc, new(at)) == (details[then].pc, new(then))
+    })
+}
+
+/// Whether the run has gone on for so long that it is watched.
+#[inline(always)]
+pub fn is_watched(control: &Control) -> bool {
+    let limit = control.settings.steps_max;
+    control.trace.len() as u64 >= limit - limit / 4 || control.endless.has_taken_over()
+}
+
+/// Looks at a run that goes on for long, before its next step; how it ends, if it does now.
+#[cold]
+pub fn watch(control: &mut Control, enabled: u64) -> Option<Left> {
+    let at = control.trace.len();
+    // A thread that waits for a value in order to try again could go, and fail.
+    let enabled = enabled | control.retries.attached;
+    let within = at as u64 <= control.settings.steps_max;
+    let endless = &mut control.endless;
+    if within {
+        endless.could |= enabled;
+        endless.went |= control.last.map_or(0, |thread| 1 << thread.index());
+    }
+    endless.enabled |= enabled;
+    endless.moved |= control.last.map_or(0, |thread| 1 << thread.index());
+    let fair = endless.enabled & !endless.moved == 0;
+    let due = endless.cycle.map_or(fair, |(from, to)| at - to == to - from);
+    let kept = if due { control.endless.kept.as_ref() } else { None };
+    let differs = kept.and_then(|kept| kept.differs(control));
+    match (control.endless.cycle, differs) {
+        (None, Some(drift))
+            if only_counts(control, &drift, control.endless.at) && none_waits(control, &drift, control.endless.at) =>
+        {
+            control.endless.cycle = Some((control.endless.at, at));
+            control.endless.take_over(at);
+            control.endless.drift = drift;
+        }
+        (Some((from, to)), Some(drift)) if drift == control.endless.drift && repeats(control, from, to) => {
+            return Some(Left::Endless);
+        }
+        (Some(_), _) if due => control.endless.disturb(),
+        _ => {}
+    }
+    if control.endless.cycle.is_none() && at >= control.endless.next {
+        let kept = State::of(control).map(Box::new);
+        let endless = &mut control.endless;
+        (endless.kept, endless.at) = (kept, at);
+        endless.distance = (2 * endless.distance).max(8);
+        endless.next = at + endless.distance;
+        (endless.moved, endless.enabled) = (0, enabled);
+    }
+    let (at, limit) = (at as u64, control.settings.steps_max);
+    (at >= limit + limit.max(FAIR_MIN)).then_some(Left::Truncated)
+}
+
+impl Control {
+    /// Whether the strategy is not asked any more.
+    #[inline]
+    pub fn is_continued(&self) -> bool {
+        let over = self.endless.has_taken_over() || self.trace.len() as u64 >= self.settings.steps_max;
+        over && !self.strategy.replays()
+    }
+
+    /// The thread that goes next where the strategy is not asked: the one that went at that place of a cycle, else the one that has waited longest.
+    #[cold]
+    pub fn continues_with(&mut self, enabled: u64) -> usize {
+        if let Some((from, to)) = self.endless.cycle {
+            let thread = self.trace.step(from + self.trace.len() - to).thread.index();
+            if enabled >> thread & 1 == 1 {
+                return thread;
+            }
+            self.endless.disturb();
+        }
+        // One that is in the middle of a turn ends it: alone it comes back to where it was, where two turns at once may be in each other's way.
+        let last = self.last.map(|thread| thread.index()).filter(|&last| enabled >> last & 1 == 1);
+        if let Some(last) = last
+            && self.endless.has_taken_over()
+            && self.in_a_row < TURN_MAX
+            && self.fibers[last].spin.poll.holds()
+        {
+            return last;
+        }
+        self.longest_waiting(enabled)
+    }
+
+    /// The thread that has waited longest, of those that can go.
+    fn longest_waiting(&mut self, enabled: u64) -> usize {
+        let steps = self.trace.steps();
+        let turns = &mut self.endless.turns;
+        if turns.is_empty() {
+            turns.resize(Thread::MAX, 0);
+            steps.iter().enumerate().for_each(|(at, step)| turns[step.thread.index()] = at + 1);
+        } else if let Some(last) = steps.last() {
+            turns[last.thread.index()] = steps.len();
+        }
+        let can = (0..Thread::MAX).filter(|&thread| enabled >> thread & 1 == 1);
+        can.min_by_key(|&thread| turns[thread]).unwrap_or(0)
+    }
+
+    /// Tells the strategy how the run ended. What it did not decide on, of a run that shows nothing, it does not see.
+    pub fn tell_strategy(&mut self, end: End) {
+        let limit = self.endless.took_over.unwrap_or(usize::MAX).min(self.settings.steps_max as usize);
+        let shows_nothing = matches!(end, End::Truncated | End::Stopped(_));
+        let mut pending = self.pending.as_slice();
+        if shows_nothing && self.trace.len() > limit {
+            self.trace.cut(limit);
+            pending = &[];
+        }
+        self.strategy.finish(&Run { trace: &self.trace, pending, end });
+    }
+
+    /// Every thread has ended: how the run came to its end. After the limit that is no end of its own; if a thread could go before and was not let go, the schedule was not
+    /// fair.
+    pub fn ended(&self) -> Left {
+        let over = self.trace.len() as u64 > self.settings.steps_max;
+        match (over, self.endless.has_taken_over()) {
+            (false, false) => Left::Complete,
+            (true, false) if self.endless.could & !self.endless.went == 0 => Left::Truncated,
+            _ => Left::Stopped(Stop::Unfair),
+        }
+    }
+
+    /// Which of so many results the step under way has.
+    pub fn pick(&mut self, options: u32) -> u32 {
+        if !self.is_continued() {
+            return self.strategy.pick(options);
+        }
+        let again = self.endless.cycle.map(|(from, to)| from + self.trace.len() - to);
+        again.and_then(|at| self.trace.picks(at).first()).map_or(0, |pick| pick.chosen.min(options - 1))
+    }
+}
