@@ -1,4 +1,9 @@
 //! Memory of the code under test: the same addresses in every run, and the same contents at the beginning of each.
 
 pub mod arena;
+pub mod before;
+mod calls;
+mod linker;
+pub mod pages;
+pub mod pool;
 pub mod reset;
