@@ -3,6 +3,8 @@
 pub mod arena;
 pub mod before;
 mod calls;
+mod environment;
+pub mod kernel;
 mod linker;
 pub mod pages;
 pub mod pool;

@@ -12,6 +12,7 @@
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::memory::kernel;
 use crate::memory::pool::Lock;
 use crate::sys;
 
@@ -267,6 +268,8 @@ pub fn restore() {
 
 /// Does something whose effects on what is put back are to stay: a new thread of the runtime's own is one that libc counts, in every run.
 pub fn commit<R>(action: impl FnOnce() -> R) -> R {
+    let handed_over = kernel::is_on();
+    kernel::set(false);
     let (before, regions, guarded) = with(|pages| {
         let guarded = GUARDED.load(Ordering::Relaxed);
         let now = |range: &Range| {
@@ -289,8 +292,7 @@ pub fn commit<R>(action: impl FnOnce() -> R) -> R {
             let copy = std::slice::from_raw_parts_mut(range.copy as *mut u8, range.size);
             (std::slice::from_raw_parts(range.start as *const u8, range.size), copy)
         };
-        for (at, (now, was)) in now.iter().zip(bytes).enumerate().filter(|(_, (now, was))| now != was) {
-            debug_assert_ne!(now, was);
+        for (at, (now, _)) in now.iter().zip(bytes).enumerate().filter(|(_, (now, was))| now != was) {
             copy[at] = *now;
         }
     }
@@ -301,5 +303,6 @@ pub fn commit<R>(action: impl FnOnce() -> R) -> R {
         protect(range.start, range.start + range.size, true);
     }
     GUARDED.store(guarded, Ordering::Relaxed);
+    kernel::set(handed_over);
     result
 }

@@ -6,7 +6,9 @@
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
 
-use crate::memory::{before, pages};
+use crate::memory::environment::Environment;
+use crate::memory::{before, kernel, pages};
+use crate::posix::process;
 use crate::sys;
 
 /// Contents of memory, to be put back.
@@ -18,6 +20,7 @@ pub struct Copies {
 /// Everything that a search puts back after each of its runs, until this is dropped.
 pub struct Snapshot {
     variables: Copies,
+    environment: Environment,
 }
 
 /// Libraries of the system: no code under test.
@@ -207,7 +210,8 @@ fn control_block() -> (usize, usize) {
 }
 
 impl Copies {
-    fn of(places: Vec<(usize, usize)>) -> Self {
+    /// Copies what is there.
+    pub fn of(places: Vec<(usize, usize)>) -> Self {
         let copy = |(start, size): (usize, usize)| {
             // SAFETY: writable segments and thread-local storage of loaded modules are readable.
             (start, unsafe { std::slice::from_raw_parts(start as *const u8, size) }.into())
@@ -238,9 +242,11 @@ impl Snapshot {
         crate::session::flush();
         let found = variables();
         KEPT_DATA.get_or_init(|| found.kept);
-        let snapshot = Snapshot { variables: Copies::of(found.tested) };
+        let snapshot = Snapshot { variables: Copies::of(found.tested), environment: Environment::new() };
         let system = found.system.into_iter().map(|(start, size)| (start & !0xfff, (start + size + 0xfff) & !0xfff));
         before::set_over(true);
+        process::handle(libc::SIGSEGV);
+        let copying = copying || !kernel::begin(modules().own);
         if !pages::begin(system.chain(before::used()), copying) {
             sys::complain("selvedge: no memory to put libraries back between runs\n");
             sys::exit(2);
@@ -253,11 +259,13 @@ impl Snapshot {
         write_out();
         pages::restore();
         self.variables.restore();
+        self.environment.restore();
     }
 }
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
+        kernel::end();
         pages::end();
         before::set_over(false);
     }

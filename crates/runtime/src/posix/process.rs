@@ -202,15 +202,9 @@ pub fn install_handlers() {
     handle(WAKE_UP);
 }
 
-/// Has the signal handled here.
-fn handle(signal: c_int) {
-    // SAFETY: the handler leaves by switching stacks, or lets the signal take its course.
-    unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = on_signal as *const () as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_ONSTACK;
-        libc::sigaction(signal, &action, std::ptr::null_mut());
-    }
+/// Has the signal handled here: the handler leaves by switching stacks, or lets the signal take its course.
+pub fn handle(signal: c_int) {
+    sys::handle(signal, on_signal);
 }
 
 /// Has the signals of an overflown stack handled here from the start. Rust's standard library then leaves them alone, and does not keep
