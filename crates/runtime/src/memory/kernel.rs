@@ -10,7 +10,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::control::active;
-use crate::memory::pages;
+use crate::memory::{files, pages};
 use crate::sys;
 
 /// Whether system calls are handed over, as the kernel reads it.
@@ -32,6 +32,7 @@ pub fn begin(own: (u64, u64)) -> bool {
 
 /// The same in a copy of the process: the kernel does not copy that.
 pub fn begin_anew() {
+    files::look();
     if is_on() && !begin(super::reset::modules().own) {
         pages::stop_faults();
     }
@@ -58,6 +59,8 @@ pub fn set(on: bool) {
 enum Call {
     /// It writes to no memory.
     Harmless,
+    /// The same, and it opens a file.
+    Opens,
     /// It writes so many bytes there.
     Writes(usize, usize),
     /// The same for a call that may wait for the descriptor in its first argument.
@@ -72,10 +75,9 @@ fn kind(number: i64, arguments: [usize; 6]) -> Call {
     const STAT: usize = size_of::<libc::stat>();
     let [first, second, third, fourth, ..] = arguments;
     match number {
+        libc::SYS_open | libc::SYS_openat => Call::Opens,
         libc::SYS_close
         | libc::SYS_lseek
-        | libc::SYS_open
-        | libc::SYS_openat
         | libc::SYS_mmap
         | libc::SYS_munmap
         | libc::SYS_madvise
@@ -126,6 +128,10 @@ unsafe extern "C" fn on_call(_: c_int, _: *mut libc::siginfo_t, state: *mut c_vo
         // The runtime's own memory is never read-only.
         _ if !active() => !IN_PLACE.contains(&number),
         Call::Harmless => true,
+        Call::Opens => {
+            files::opened();
+            true
+        }
         Call::Waits => is_ready(arguments[0], libc::POLLOUT),
         Call::Writes(address, size) => {
             pages::expect(address, size);
@@ -141,6 +147,10 @@ unsafe extern "C" fn on_call(_: c_int, _: *mut libc::siginfo_t, state: *mut c_vo
         // SAFETY: the call that the code under test is about to make.
         registers[libc::REG_RAX as usize] = unsafe { sys::call(number, arguments) } as i64;
         return;
+    }
+    // It may be one that opens something, and so may those that come after it.
+    if active() {
+        files::opened();
     }
     pages::stop_faults();
     set(false);

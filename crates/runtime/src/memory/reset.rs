@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
 
 use crate::memory::environment::Environment;
-use crate::memory::{before, kernel, pages};
+use crate::memory::{before, files, kernel, pages};
 use crate::posix::process;
 use crate::sys;
 
@@ -240,6 +240,7 @@ impl Snapshot {
     /// A search begins. With `copying` no memory is made read-only for it.
     pub fn new(copying: bool) -> Self {
         crate::session::flush();
+        files::begin();
         let found = variables();
         KEPT_DATA.get_or_init(|| found.kept);
         let snapshot = Snapshot { variables: Copies::of(found.tested), environment: Environment::new() };
@@ -260,12 +261,14 @@ impl Snapshot {
         pages::restore();
         self.variables.restore();
         self.environment.restore();
+        files::restore();
     }
 }
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
         kernel::end();
+        files::end();
         pages::end();
         before::set_over(false);
     }
