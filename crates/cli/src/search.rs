@@ -40,7 +40,7 @@ pub struct SearchFlags {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     jobs: Option<u32>,
 
-    /// A run with more steps is a livelock
+    /// A run with more steps is cut off, and the answer unknown
     // All steps of a run are kept until it ends: there must be an end that fits into memory.
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     steps_max: u64,

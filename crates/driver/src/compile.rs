@@ -65,8 +65,8 @@ impl fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
-/// What the objects of a test call in the runtime instead of libc, libatomic and libstdc++.
-const WRAPPED: [&str; 37] = [
+/// What the objects of a test call in the runtime instead of libc, libatomic, libstdc++ and GoogleTest.
+const WRAPPED: [&str; 38] = [
     "memcpy",
     "memmove",
     "memset",
@@ -104,6 +104,7 @@ const WRAPPED: [&str; 37] = [
     "_ZSt18_Rb_tree_decrementPKSt18_Rb_tree_node_base",
     "_ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_",
     "_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_",
+    "_ZNK7testing8internal12AssertHelperaSERKNS_7MessageE",
 ];
 
 /// The directory, beside `selvedge.h`, of headers that stand before those of libstdc++.

@@ -19,7 +19,7 @@ pub enum FindingKind {
     Deadlock,
     /// A thread waits for a wake-up that nobody is left to send.
     LostWakeup,
-    /// The run went past the step limit.
+    /// Threads go on for ever without getting anywhere, under a fair schedule too.
     Livelock,
     /// Memory was used after it was freed.
     UseAfterFree,
@@ -37,8 +37,10 @@ pub enum FindingKind {
     Misuse,
     /// The same schedule did something else the second time.
     Nondeterminism,
-    /// A call that blocks and is not controlled.
+    /// A call whose effect is not controlled.
     Uncontrolled,
+    /// The run went past the step limit, and nobody knows how it would have gone on.
+    StepLimit,
     /// Results of operations that no serial order explains.
     NotLinearizable,
     /// Results further out of order than allowed.
@@ -57,6 +59,11 @@ pub const RETURNED: &str = "the test has returned, and threads are left that can
 pub const HELD_STILL: &str = "had been started before the search and cannot run during it";
 
 impl FindingKind {
+    /// Whether the code under test is to blame. The other kinds end a run whose continuation is not known: nothing can be said of it.
+    pub fn is_violation(self) -> bool {
+        !matches!(self, FindingKind::Uncontrolled | FindingKind::Nondeterminism | FindingKind::StepLimit)
+    }
+
     /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -74,6 +81,7 @@ impl FindingKind {
             FindingKind::Misuse => "misuse",
             FindingKind::Nondeterminism => "nondeterminism",
             FindingKind::Uncontrolled => "uncontrolled",
+            FindingKind::StepLimit => "step-limit",
             FindingKind::NotLinearizable => "not-linearizable",
             FindingKind::NotQuasiLinearizable => "not-quasi-linearizable",
             FindingKind::Stuck => "stuck",

@@ -205,7 +205,7 @@ impl Ledger {
     }
 
     fn ends_all(&self, answer: &Answer) -> bool {
-        answer.ended == Ended::Diverged || !self.settings.keep_going && !answer.report.findings.is_empty()
+        answer.ended == Ended::Diverged || !self.settings.keep_going && answer.report.ends_search()
     }
 
     /// Counts what is done at the front.
@@ -249,12 +249,9 @@ impl Ledger {
         self.total.cpu_seconds += report.cpu_seconds;
         self.histories.extend(report.history_texts);
         self.cut |= cut;
-        for mut finding in report.findings {
-            finding.run += before;
-            let same = |other: &crate::Finding| other.kind == finding.kind && other.place == finding.place;
-            if !self.total.findings.iter().any(same) {
-                self.total.findings.push(finding);
-            }
+        for mut found in report.findings.into_iter().chain(report.unknowns) {
+            found.run += before;
+            self.total.keep(found);
         }
         let phase = self.phases[self.phase];
         let unfinished = phase == Phase::Dpor && ended != Ended::Complete;

@@ -228,6 +228,9 @@ pub struct ObjectReport {
     pub records: Vec<MatrixRecord>,
     /// What was found.
     pub findings: Vec<ObjectFinding>,
+    /// Runs that ended at something that is not controlled, each place once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknowns: Vec<Finding>,
     /// Why it cannot be tested at all.
     pub error: Option<String>,
 }
@@ -252,6 +255,7 @@ impl ObjectReport {
             },
             histories: self.histories,
             findings: self.findings.iter().map(|found| found.finding.clone()).collect(),
+            unknowns: self.unknowns.clone(),
             ..TestReport::new(&self.object)
         }
     }

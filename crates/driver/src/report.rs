@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use selvedge_explore::Coverage;
 
-use crate::finding::Finding;
+use crate::finding::{Finding, FindingKind};
 use crate::settings::Settings;
 
 /// How much was covered, as the runtime tells it.
@@ -83,6 +83,9 @@ pub struct TestReport {
     pub history_texts: Vec<String>,
     /// What was found.
     pub findings: Vec<Finding>,
+    /// Runs that ended at something that is not controlled, or at the step limit: the search then does not claim anything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknowns: Vec<Finding>,
     /// Whether a worker ended without an answer, so that the search could not go on.
     #[serde(default)]
     pub worker_lost: bool,
@@ -107,13 +110,34 @@ impl TestReport {
             histories: 0,
             history_texts: vec![],
             findings: vec![],
+            unknowns: vec![],
             worker_lost: false,
         }
     }
 
+    /// Whether the like of it is kept: the same kind at the same place, and of runs without an end any.
+    pub fn knows(&self, found: &Finding) -> bool {
+        let anywhere = found.kind == FindingKind::StepLimit;
+        let same = |other: &Finding| other.kind == found.kind && (anywhere || other.place == found.place);
+        self.findings.iter().chain(&self.unknowns).any(same)
+    }
+
+    /// Keeps what a run ended with: a violation, or something because of which nothing can be said.
+    pub fn keep(&mut self, found: Finding) {
+        if !self.knows(&found) {
+            let kept = if found.kind.is_violation() { &mut self.findings } else { &mut self.unknowns };
+            kept.push(found);
+        }
+    }
+
+    /// Whether something was seen that ends a search. A run without an end says nothing of the others, which go on.
+    pub fn ends_search(&self) -> bool {
+        !self.findings.is_empty() || self.unknowns.iter().any(|found| found.kind != FindingKind::StepLimit)
+    }
+
     /// The same, where runs that could not be looked at as a whole claim nothing.
     pub fn limited(mut self) -> Self {
-        if self.forgotten > 0 && self.findings.is_empty() {
+        if (self.forgotten > 0 || !self.unknowns.is_empty()) && self.findings.is_empty() {
             (self.coverage, self.bound) = (CoverageRecord::Partial, None);
         }
         self

@@ -21,7 +21,7 @@ pub fn of_run(control: &Control, end: End, test: &str, run: u64) -> Option<Findi
         End::Failed => control.failure.clone()?,
         End::Stuck => stuck(control),
         End::Truncated => Failure {
-            kind: FindingKind::Livelock,
+            kind: FindingKind::StepLimit,
             message: format!("the run went on for {} steps without an end{}", control.trace.len(), depth(control)),
             pc: control.details.last().map_or(0, |detail| detail.pc),
         },

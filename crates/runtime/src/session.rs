@@ -4,8 +4,9 @@ use std::cell::UnsafeCell;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use selvedge_driver::{CoverageRecord, Finding, FindingKind, Report, Search, Settings, TestReport, schedule_from_text};
+use selvedge_driver::{CoverageRecord, Finding, Report, Search, Settings, TestReport, schedule_from_text};
 use selvedge_explore::{
     Bounded, Classes, Coverage, Dfs, Dpor, End, Fairness, Pct, Random, Replay, Run, Stop, Strategy, Trace,
 };
@@ -78,8 +79,16 @@ unsafe extern "C" fn run_registered(body: *mut c_void) -> *mut c_void {
     std::ptr::null_mut()
 }
 
+static RUNS_MAIN: AtomicBool = AtomicBool::new(false);
+
+/// Whether the test is the program's own `main`.
+pub fn runs_main() -> bool {
+    RUNS_MAIN.load(Ordering::Relaxed)
+}
+
 /// Runs the program's own `main` as a test.
 unsafe extern "C" fn run_main(_: *mut c_void) -> *mut c_void {
+    RUNS_MAIN.store(true, Ordering::Relaxed);
     let main = registry().main;
     // SAFETY: the program's `main`; it gets no arguments.
     let code = unsafe {
@@ -402,7 +411,7 @@ fn search_all(test: &Test, settings: &Settings) -> TestReport {
             control.strategy = strategy;
         });
         let coverage = search(test, settings, globals, &search_for, &mut report);
-        let shared = coverage.is_none() && report.findings.is_empty() && sys::now() > search_for.share_at;
+        let shared = coverage.is_none() && !report.ends_search() && sys::now() > search_for.share_at;
         if shared && let Some(rest) = with(|control| control.strategy.rest()).filter(|rest| !rest.is_empty()) {
             report.cpu_seconds = sys::cpu() - cpu;
             let report = share::explore(test, settings, globals, search_for.until, report, rest);
@@ -416,7 +425,7 @@ fn search_all(test: &Test, settings: &Settings) -> TestReport {
         if let Some(Coverage::Preemptions(bound)) = reached {
             report.bound = Some(bound);
         }
-        if !matches!(coverage, Some(Coverage::Preemptions(_))) || !report.findings.is_empty() {
+        if !matches!(coverage, Some(Coverage::Preemptions(_))) || report.ends_search() {
             break;
         }
     }
@@ -441,7 +450,7 @@ fn search_all(test: &Test, settings: &Settings) -> TestReport {
 /// stays as it was.
 fn trace_back(test: &Test, globals: &Snapshot, found: Finding) -> Finding {
     let Ok(schedule) = schedule_from_text(&found.schedule) else { return found };
-    if found.settings.replay.is_some() && found.settings.stop_at_failure || found.kind == FindingKind::Uncontrolled {
+    if found.settings.replay.is_some() && found.settings.stop_at_failure || !found.kind.is_violation() {
         return found;
     }
     let (search, retries) = with(|control| {
@@ -561,11 +570,10 @@ fn search_classes(
             finding::of_run(control, end, &report.test, report.runs)
         });
         if let Some(found) = found {
-            let same = report.findings.iter().any(|other| other.kind == found.kind && other.place == found.place);
-            if !same {
-                report.findings.push(trace_back(test, globals, found));
+            if !report.knows(&found) {
+                report.keep(trace_back(test, globals, found));
             }
-            if !settings.keep_going || matches!(end, End::Stopped(Stop::Diverged(_))) {
+            if !settings.keep_going && report.ends_search() || matches!(end, End::Stopped(Stop::Diverged(_))) {
                 return None;
             }
         }

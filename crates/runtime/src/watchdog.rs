@@ -101,7 +101,7 @@ pub fn system_call_of(thread: i32) -> i64 {
 pub fn verdict() -> (FindingKind, String) {
     let call = CALL.load(Ordering::Relaxed);
     if call < 0 {
-        return (FindingKind::Livelock, "a thread computes for seconds without any controlled access".into());
+        return (FindingKind::Uncontrolled, "a thread computes for seconds without any controlled access".into());
     }
     let name = match call {
         libc::SYS_futex => "futex (a lock or wait inside a library that is not controlled)",

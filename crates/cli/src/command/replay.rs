@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use clap::Args;
 use selvedge_driver::rust::Hosted;
-use selvedge_driver::{self as driver, Finding, FindingKind, StepRecord};
+use selvedge_driver::{self as driver, Finding, StepRecord};
 use serde::Serialize;
 
 use super::test::{troubled, under_watch, watched};
@@ -234,7 +234,8 @@ fn replay(settings: &Settings, progress: &Progress) -> Result<Entry, Trouble> {
     }
     let object = report.objects.first();
     let of_object = object.map(driver::ObjectReport::to_test);
-    let again = report.tests.into_iter().next().or(of_object).and_then(|test| test.findings.into_iter().next());
+    let seen = report.tests.into_iter().next().or(of_object);
+    let again = seen.and_then(|test| test.findings.into_iter().chain(test.unknowns).next());
     // The search's number says more than "the first run of one".
     let again = again.map(|again| Finding { run: finding.run, ..again });
     let mut names = Names::new(&subject.executable().to_string_lossy());
@@ -251,10 +252,6 @@ fn replay(settings: &Settings, progress: &Progress) -> Result<Entry, Trouble> {
 
 /// Whether the two are the same violation, reached by the same steps.
 fn is_same(one: &Finding, other: &Finding) -> bool {
-    // The watchdog looks at the clock, and what does not repeat itself cannot be compared step by step.
-    if matches!(one.kind, FindingKind::Uncontrolled | FindingKind::Nondeterminism) {
-        return one.kind == other.kind;
-    }
     // Where the program lies on disk differs each time.
     fn offset(step: &StepRecord) -> Option<u64> {
         step.place.as_ref().map(|place| place.offset)

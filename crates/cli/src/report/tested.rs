@@ -97,6 +97,8 @@ impl Tested {
             Some("worker")
         } else if report.forgotten > 0 {
             Some("race-memory")
+        } else if let Some(unknown) = report.unknowns.first() {
+            Some(unknown.kind.name())
         } else if report.runs >= settings.runs_max {
             Some("runs")
         } else if report.unfair > 0 {
@@ -200,13 +202,16 @@ impl Tested {
                 };
                 (paint(FAIL, "FAIL"), kinds.join(", "))
             }
-            _ => (paint(UNKNOWN, "UNKNOWN"), "no violation so far, and that says nothing about the rest".to_owned()),
+            _ => (paint(UNKNOWN, "UNKNOWN"), self.open()),
         };
         let mut text = format!("{label}  {test}: {says}\n");
         for (number, (finding, path)) in self.report.findings.iter().zip(&self.paths).enumerate() {
             let object = self.object.as_ref().and_then(|object| object.findings.get(number));
             text += &object.map_or(String::new(), |object| format!("\n{}", objects::explanation(object)));
             text += &format!("\n{}\n", found(finding, path, names));
+        }
+        for unknown in &self.report.unknowns {
+            text += &paragraph(&unfinished(unknown, names), 2);
         }
         if let Some(object) = &self.object {
             return text + &objects::numbers(object);
@@ -218,6 +223,16 @@ impl Tested {
             }
         }
         text + &format!("  {}\n", paint(FAINT, self.numbers()))
+    }
+
+    /// What is said of a test whose verdict is unknown.
+    pub(super) fn open(&self) -> String {
+        let mut kinds: Vec<&str> = self.report.unknowns.iter().map(|unknown| unknown.kind.name()).collect();
+        kinds.dedup();
+        match kinds.is_empty() {
+            true => "no violation so far, and that says nothing about the rest".to_owned(),
+            false => format!("{}, and nothing can be said of what comes after it", kinds.join(", ")),
+        }
     }
 
     pub(super) fn limit_text(&self, limit: &str, time_max: Option<std::time::Duration>) -> String {
@@ -238,6 +253,10 @@ impl Tested {
                  test of the same code can be looked at as a whole",
                 if self.report.forgotten == 1 { "1 run touched".into() } else { format!("{} runs touched", count(self.report.forgotten)) }
             ),
+            ("uncontrolled" | "nondeterminism", _) => {
+                "stopped there: docs/coverage.md says what is controlled".to_owned()
+            }
+            ("step-limit", _) => "runs that are longer than that: --steps-max N allows more".to_owned(),
             ("interrupted", _) => "interrupted".to_owned(),
             ("worker", _) => {
                 "stopped because a worker process ended without an answer, for want of memory most likely: --jobs N allows fewer of them"
@@ -278,6 +297,12 @@ pub fn sentence(finding: &Finding, names: &mut Names) -> (String, bool) {
             | FindingKind::Nondeterministic
     );
     (sentence, begins.is_none() && !operations)
+}
+
+/// Why nothing can be said of a run: what is not controlled and where, in a sentence.
+pub fn unfinished(unknown: &Finding, names: &mut Names) -> String {
+    let (sentence, _) = sentence(unknown, names);
+    format!("Run {}, thread T{}: {sentence}.", count(unknown.run), unknown.thread)
 }
 
 /// A finding: what happened in a sentence, the interleaving, who waits for what, and how to see it again.
@@ -444,6 +469,9 @@ struct TestDocument {
     histories: u64,
     cpu_seconds: f64,
     findings: Vec<Found>,
+    /// What was not controlled, and where: nothing is claimed then.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unknowns: Vec<Found>,
     #[serde(flatten)]
     object: Option<objects::Document>,
 }
@@ -454,6 +482,8 @@ pub struct Found {
     test: String,
     kind: &'static str,
     message: String,
+    /// Its file, where it has one.
+    #[serde(skip_serializing_if = "String::is_empty")]
     path: String,
     /// The source line to look at, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -505,6 +535,7 @@ impl TestDocument {
             histories: report.histories,
             cpu_seconds: round(report.cpu_seconds),
             findings: found.map(|(finding, path)| Found::new(finding, path, names)).collect(),
+            unknowns: report.unknowns.iter().map(|unknown| Found::new(unknown, "", names)).collect(),
             object: test.object.as_ref().map(objects::Document::new),
         }
     }

@@ -20,6 +20,7 @@ mod reports;
 mod sentences;
 mod specified;
 mod testing;
+mod uncontrolled;
 mod usage;
 
 use std::io::Write;

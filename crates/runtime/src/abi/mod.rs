@@ -3,6 +3,7 @@
 pub mod annotate;
 pub mod atomic;
 pub mod containers;
+pub mod gtest;
 pub mod left_over;
 pub mod outside;
 pub mod plain;

@@ -5,7 +5,7 @@
 
 use std::ffi::c_void;
 
-use selvedge_driver::{FindingKind, StepRecord};
+use selvedge_driver::StepRecord;
 use selvedge_explore::{Access, HISTORY, Kind, Pick};
 use selvedge_lineup::CallId;
 
@@ -26,10 +26,8 @@ pub unsafe extern "C" fn run(_: *mut c_void) -> *mut c_void {
     });
     (0..before).for_each(|place| operate(0, place));
     for column in 1..=columns {
-        match thread::spawn(run_column, column as *mut c_void, 0, |_| {}) {
-            Ok(thread) => with(|control| control.lineup.threads.push(thread)),
-            Err(()) => fiber::fail(FindingKind::Uncontrolled, "there are no more threads".into(), 0),
-        }
+        let thread = thread::spawn(run_column, column as *mut c_void, 0, |_| {});
+        with(|control| control.lineup.threads.push(thread));
     }
     wait();
     (before..before + after).for_each(|place| operate(0, place));

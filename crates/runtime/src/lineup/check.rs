@@ -57,6 +57,7 @@ pub fn blank(name: &str) -> ObjectReport {
         limit: None,
         records: Vec::new(),
         findings: Vec::new(),
+        unknowns: Vec::new(),
         error: None,
     }
 }
@@ -178,6 +179,12 @@ impl Session<'_> {
                         break;
                     }
                 }
+                Verdict::Uncontrolled(found) => {
+                    self.note_unknown(*found);
+                    if sys::now() > times.end {
+                        break;
+                    }
+                }
                 // What only fills up the time is allowed to be cut short, and the report says how far it came.
                 Verdict::Unknown(_) if extra => break,
                 Verdict::Unknown(why) => {
@@ -196,6 +203,15 @@ impl Session<'_> {
             }
         }
         covered
+    }
+
+    /// Keeps where a run ended at something that is not controlled: nothing can be claimed of the object then.
+    fn note_unknown(&mut self, found: Finding) {
+        self.report.limit.get_or_insert_with(|| found.message.clone());
+        let same = |other: &Finding| other.kind == found.kind && other.place == found.place;
+        if !self.report.unknowns.iter().any(same) {
+            self.report.unknowns.push(found);
+        }
     }
 
     /// Where the plan was ours, a call that no matrix makes is not tested, whatever else was.
@@ -234,7 +250,9 @@ impl Session<'_> {
         let (verdict, kind, smallest, coverage) = match &examined.answer.verdict {
             Verdict::Pass(coverage) => ("pass", None, None, *coverage),
             Verdict::Fail { kind, smallest, coverage } => ("fail", Some(*kind), Some(smallest.clone()), *coverage),
-            Verdict::Unknown(_) | Verdict::Wrong(_) => ("unknown", None, None, CoverageRecord::Partial),
+            Verdict::Unknown(_) | Verdict::Uncontrolled(_) | Verdict::Wrong(_) => {
+                ("unknown", None, None, CoverageRecord::Partial)
+            }
         };
         let tested = u64::from(verdict != "unknown");
         if tested > 0 {

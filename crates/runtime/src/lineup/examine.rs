@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use selvedge_driver::{CoverageRecord, ObjectKind, Search, Settings};
+use selvedge_driver::{CoverageRecord, Finding, ObjectKind, Search, Settings};
 use selvedge_lineup::{Matrix, Observation, smaller};
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,8 @@ pub enum Verdict {
     },
     /// A limit was reached.
     Unknown(String),
+    /// A run ended at something that is not controlled.
+    Uncontrolled(Box<Finding>),
     /// The object cannot be tested.
     Wrong(String),
 }
@@ -81,6 +83,7 @@ impl Examiner<'_> {
         let verdict = match outcome {
             Outcome::Pass(coverage) => Verdict::Pass(coverage),
             Outcome::Unknown(why) => Verdict::Unknown(why),
+            Outcome::Uncontrolled(found) => Verdict::Uncontrolled(found),
             Outcome::Wrong(why) => Verdict::Wrong(why),
             Outcome::Fail(found) => {
                 let as_it_is = self.settings.replay.is_some() || self.object.options.as_it_is;

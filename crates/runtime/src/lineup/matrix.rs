@@ -55,6 +55,8 @@ pub enum Outcome {
     Fail(Box<Found>),
     /// A limit was reached.
     Unknown(String),
+    /// A run ended at something that is not controlled.
+    Uncontrolled(Box<Finding>),
     /// The object cannot be tested.
     Wrong(String),
 }
@@ -364,7 +366,7 @@ impl Bench<'_> {
     /// The same run once more, with a note of who called each step. When something else comes out, the finding stays as it was.
     pub fn trace_back(&mut self, matrix: &Matrix, found: &mut Found) {
         let Ok(schedule) = schedule_from_text(&found.finding.schedule) else { return };
-        if found.kind == ObjectKind::Nondeterministic || found.finding.kind == FindingKind::Uncontrolled {
+        if found.kind == ObjectKind::Nondeterministic {
             return;
         }
         self.arrange(&self.object.clone(), matrix, false);
@@ -397,7 +399,7 @@ pub fn finish(control: &mut Control, end: End) {
 
 /// The object does not repeat itself.
 pub fn uncontrolled(when: &str) -> Outcome {
-    Outcome::Wrong(format!(
+    Outcome::Unknown(format!(
         "the same schedule did something else in {when}: the object depends on something that is not controlled, such as \
          time, random numbers or addresses"
     ))
@@ -418,6 +420,9 @@ fn serial_end(control: &Control, end: End, test: &Test, run: u64) -> Result<(), 
                 Some(failure) if end == End::Failed => failure.clone(),
                 _ => finding::stuck(control),
             };
+            if !failure.kind.is_violation() {
+                return Err(Outcome::Uncontrolled(Box::new(finding::of_failure(control, failure, &test.name, run))));
+            }
             if control.lineup.instance == 0 {
                 return Err(Outcome::Wrong(format!("the constructor does not work: {}", failure.message)));
             }

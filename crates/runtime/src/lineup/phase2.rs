@@ -58,11 +58,9 @@ impl<'a, 'b> Phase2<'a, 'b> {
                 (None, 0) => self.bench.settings.runs_max,
                 (None, _) => from.max(self.bench.beyond),
             };
-            let coverage = match (self.search(from, runs_max), reached) {
-                (Ok(coverage), _) => coverage,
-                // All runs of the bound repeated themselves: what the next search lost its way in does not take that back.
-                (Err(Outcome::Wrong(_)), Some(_)) => None,
-                (Err(outcome), _) => return outcome,
+            let coverage = match self.search(from, runs_max) {
+                Ok(coverage) => coverage,
+                Err(outcome) => return outcome,
             };
             reached = match (coverage, reached) {
                 (Some(Coverage::Partial) | None, Some(before)) => Some(before),
@@ -122,10 +120,11 @@ impl<'a, 'b> Phase2<'a, 'b> {
         let ending = match end {
             End::Complete => Ending::Full,
             End::Truncated if with(|control| control.has_starved()) => return Err(self.unfair()),
-            End::Stuck | End::Truncated if with(|control| control.lineup.any_open()) => Ending::Stuck,
+            End::Truncated => return Err(self.endless()),
+            End::Stuck if with(|control| control.lineup.any_open()) => Ending::Stuck,
             End::Stopped(Stop::Redundant | Stop::Blocked | Stop::Unfair) => return Ok(()),
             End::Stopped(Stop::Diverged(_)) => return Err(uncontrolled("phase 2")),
-            End::Stuck | End::Truncated | End::Failed => return Err(self.ended_badly(end)),
+            End::Stuck | End::Failed => return Err(self.ended_badly(end)),
         };
         with(|control| control.lineup.key(ending, key));
         if self.seen.contains(key.as_slice()) {
@@ -145,7 +144,7 @@ impl<'a, 'b> Phase2<'a, 'b> {
                 if self.first.is_some() {
                     return Ok(());
                 }
-                match self.refuse(history, unexplained, end) {
+                match self.refuse(history, unexplained) {
                     Outcome::Fail(found) if self.bench.counts => {
                         self.first = Some(found);
                         Ok(())
@@ -217,6 +216,12 @@ impl<'a, 'b> Phase2<'a, 'b> {
         ))
     }
 
+    /// Nobody knows how a run that was cut off would have gone on.
+    fn endless(&self) -> Outcome {
+        let steps = with(|control| control.settings.steps_max);
+        Outcome::Unknown(format!("a run went on for {steps} steps without an end"))
+    }
+
     fn ended_badly(&self, end: End) -> Outcome {
         let run = self.numbers.runs;
         with(|control| {
@@ -224,11 +229,14 @@ impl<'a, 'b> Phase2<'a, 'b> {
                 (Some(failure), End::Failed) => failure.clone(),
                 _ => finding::stuck(control),
             };
+            if !failure.kind.is_violation() {
+                return Outcome::Uncontrolled(Box::new(finding::of_failure(control, failure, &self.test.name, run)));
+            }
             Outcome::Fail(Box::new(bad_end(control, failure, &self.test, run)))
         })
     }
 
-    fn refuse(&mut self, history: Recorded, unexplained: Unexplained, end: End) -> Outcome {
+    fn refuse(&mut self, history: Recorded, unexplained: Unexplained) -> Outcome {
         let refusal = self.bench.criterion.take_refusal().map(Box::new);
         let relaxed = refusal.as_ref().filter(|refusal| !refusal.exact);
         let (kind, found) = match unexplained {
@@ -241,14 +249,12 @@ impl<'a, 'b> Phase2<'a, 'b> {
         };
         let run = self.numbers.runs;
         let (finding, pc) = with(|control| {
-            let message = match (unexplained, end) {
-                (Unexplained::Full, _) if relaxed.is_some() => relaxed.map_or(String::new(), |refusal| refusal.words()),
-                (Unexplained::Full, _) => "no serial order of the operations has these results".to_owned(),
-                (_, End::Truncated) => format!(
-                    "an operation did not return within {} steps, and no serial order explains that",
-                    control.settings.steps_max
-                ),
-                _ => "an operation waits for ever, and no serial order explains that".to_owned(),
+            let message = match unexplained {
+                Unexplained::Full if relaxed.is_some() => relaxed.map_or(String::new(), |refusal| refusal.words()),
+                Unexplained::Full => "no serial order of the operations has these results".to_owned(),
+                Unexplained::Stuck { .. } => {
+                    "an operation waits for ever, and no serial order explains that".to_owned()
+                }
             };
             let pc = if kind == ObjectKind::Stuck { finding::stuck(control).pc } else { 0 };
             (finding::of_failure(control, Failure { kind: found, message, pc }, &self.test.name, run), pc)

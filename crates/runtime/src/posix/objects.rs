@@ -2,7 +2,7 @@
 //!
 //! Objects that strategies see are numbers: an address with a tag above it. Addresses of user memory fit 47 bits.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use selvedge_explore::Access;
@@ -193,6 +193,8 @@ pub struct Objects {
     pub exceptions_shared: bool,
     /// What becomes ready when a thread ends: what libstdc++ knows it by, and where that was asked for.
     pub ready_at_exit: Vec<(usize, u64)>,
+    /// The signals that threads have blocked, where they have blocked any. None comes in a run, so nothing else depends on it.
+    pub blocked: BTreeMap<usize, u64>,
     keys: Vec<Option<Option<Destructor>>>,
 }
 
@@ -206,6 +208,7 @@ impl Objects {
         }
         self.exceptions_shared = false;
         self.ready_at_exit.clear();
+        self.blocked.clear();
         self.keys.clear();
     }
 

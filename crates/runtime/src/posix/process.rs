@@ -25,6 +25,8 @@ crate::entries! {
     __cxa_at_quick_exit => at_quick_exit_at;
     on_exit => on_exit_at;
     sigaltstack => sigaltstack_at;
+    sigprocmask => process_mask_at;
+    pthread_sigmask => mask_at;
 }
 
 fn text(string: *const c_char) -> String {
@@ -97,8 +99,21 @@ unsafe extern "C" fn on_exit_at(body: *mut c_void, argument: *mut c_void) -> c_i
     unsafe { real::on_exit()(body, argument) }
 }
 
+/// In a program whose `main` is the test, `exit(0)` by the first thread is the end of `main`.
+fn exit_of_main(code: c_int) {
+    if code != 0 || !crate::session::runs_main() {
+        return;
+    }
+    if with(|control| control.current) == 0 {
+        crate::fiber::exit(std::ptr::null_mut());
+    }
+    let message = "exit(0) by another thread than the first ends all threads at once, which is not controlled";
+    fail(FindingKind::Uncontrolled, message.into(), site::pc());
+}
+
 unsafe extern "C" fn exit_at(code: c_int) {
     if active() {
+        exit_of_main(code);
         fail(FindingKind::Crash, format!("exit({code}) was called"), site::pc());
     }
     // SAFETY: the caller's request.
@@ -107,6 +122,7 @@ unsafe extern "C" fn exit_at(code: c_int) {
 
 unsafe extern "C" fn exit_now_at(code: c_int) -> ! {
     if active() {
+        exit_of_main(code);
         fail(FindingKind::Crash, format!("exit({code}) was called"), site::pc());
     }
     sys::exit(code)
@@ -127,6 +143,52 @@ unsafe extern "C" fn sigaltstack_at(new: *const libc::stack_t, old: *mut libc::s
     0
 }
 
+/// Which signals a thread has blocked is only noted: the kernel's mask belongs to all fibers, and the runtime needs some signals itself.
+unsafe extern "C" fn mask_at(how: c_int, new: *mut c_void, old: *mut c_void) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::pthread_sigmask()(how, new, old) };
+    }
+    with(|control| {
+        let blocked = control.objects.blocked.entry(control.current).or_default();
+        let was = *blocked;
+        if !new.is_null() {
+            // SAFETY: the caller's set, of which the kernel knows the first word.
+            let set = unsafe { new.cast::<u64>().read() };
+            *blocked = match how {
+                libc::SIG_BLOCK => was | set,
+                libc::SIG_UNBLOCK => was & !set,
+                libc::SIG_SETMASK => set,
+                _ => return libc::EINVAL,
+            };
+        }
+        if !old.is_null() {
+            // SAFETY: the caller gives a place for a set.
+            unsafe {
+                old.cast::<libc::sigset_t>().write(std::mem::zeroed());
+                old.cast::<u64>().write(was);
+            }
+        }
+        0
+    })
+}
+
+unsafe extern "C" fn process_mask_at(how: c_int, new: *mut c_void, old: *mut c_void) -> c_int {
+    if !active() {
+        // SAFETY: the caller's request.
+        return unsafe { real::sigprocmask()(how, new, old) };
+    }
+    // SAFETY: as the caller promises.
+    match unsafe { mask_at(how, new, old) } {
+        0 => 0,
+        error => {
+            // SAFETY: the current thread's `errno`.
+            unsafe { *libc::__errno_location() = error };
+            -1
+        }
+    }
+}
+
 const FATAL: [(c_int, &str); 5] = [
     (libc::SIGSEGV, "segmentation fault"),
     (libc::SIGBUS, "bus error"),
@@ -134,6 +196,11 @@ const FATAL: [(c_int, &str); 5] = [
     (libc::SIGILL, "illegal instruction"),
     (libc::SIGABRT, "aborted"),
 ];
+
+/// Whether a signal is handled by the runtime, so that nobody else can.
+pub fn handles(signal: c_int) -> bool {
+    signal == WAKE_UP || FATAL.iter().any(|(fatal, _)| *fatal == signal)
+}
 
 /// What the watchdog sends.
 pub const WAKE_UP: c_int = libc::SIGURG;

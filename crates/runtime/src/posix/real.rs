@@ -3,7 +3,8 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-fn find(cache: &AtomicUsize, name: &'static str) -> usize {
+/// Where libc's function of that name is, which ends with a zero byte.
+pub fn find(cache: &AtomicUsize, name: &'static str) -> usize {
     let known = cache.load(Ordering::Relaxed);
     if known != 0 {
         return known;
@@ -134,6 +135,8 @@ real! { "C"
     mrand48: fn() -> i64;
     drand48: fn() -> f64;
     exit: fn(c_int);
+    sigprocmask: fn(c_int, P, P) -> c_int;
+    pthread_sigmask: fn(c_int, P, P) -> c_int;
     thrd_create: fn(P, P, P) -> c_int;
     thrd_join: fn(libc::pthread_t, *mut c_int) -> c_int;
     thrd_detach: fn(libc::pthread_t) -> c_int;

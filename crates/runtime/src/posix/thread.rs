@@ -31,8 +31,9 @@ crate::entries_with_registers! {
     pthread_clockjoin_np => clockjoin_at;
 }
 
-/// Creates a thread under control; its number.
-pub fn spawn(body: Body, argument: *mut c_void, pc: u64, publish: impl FnOnce(libc::pthread_t)) -> Result<usize, ()> {
+/// Creates a thread under control; its number. The run ends where there cannot be one more: a program would take that for an error of
+/// its own.
+pub fn spawn(body: Body, argument: *mut c_void, pc: u64, publish: impl FnOnce(libc::pthread_t)) -> usize {
     // Threads are numbered in the order of creation, so creations by different threads do not commute.
     let access = Access::new(threads(), 1, Kind::Update);
     point::arrive(access, Wants::Nothing, pc);
@@ -43,14 +44,21 @@ pub fn spawn(body: Body, argument: *mut c_void, pc: u64, publish: impl FnOnce(li
         point::finish(control, created.map(|thread| Thread(thread as u8)), false, None);
         if let Some(thread) = created {
             control.races.created(creator, thread);
+            if let Some(&mask) = control.objects.blocked.get(&creator) {
+                control.objects.blocked.insert(thread, mask);
+            }
         }
         control.fiber().spin.effect();
         (creator, created)
     });
-    let thread = created.ok_or(())?;
+    let Some(thread) = created else {
+        let message =
+            format!("more than {} threads in one run, or than the system allows, are not controlled", Thread::MAX);
+        fail(FindingKind::Uncontrolled, message, pc);
+    };
     publish(with(|control| control.fibers[thread].id));
     fiber::start(creator, thread);
-    Ok(thread)
+    thread
 }
 
 unsafe extern "C" fn create_at(
@@ -69,13 +77,9 @@ unsafe extern "C" fn create_at(
         unsafe { pthread_attr_getdetachstate(attributes, &mut state) };
     }
     // SAFETY: the caller gives a place for the answer.
-    match spawn(body, argument, site::pc(), |new| unsafe { id.write(new) }) {
-        Ok(thread) => {
-            with(|control| control.fibers[thread].detached = state == libc::PTHREAD_CREATE_DETACHED);
-            0
-        }
-        Err(()) => libc::EAGAIN,
-    }
+    let thread = spawn(body, argument, site::pc(), |new| unsafe { id.write(new) });
+    with(|control| control.fibers[thread].detached = state == libc::PTHREAD_CREATE_DETACHED);
+    0
 }
 
 unsafe extern "C" {

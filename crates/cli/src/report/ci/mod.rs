@@ -157,20 +157,29 @@ fn of_test(suite: &str, test: &Value) -> Vec<Case> {
     if let Some(findings) = findings {
         return findings.iter().map(|finding| of_finding(suite, &name, finding, seconds)).collect();
     }
-    let covered = text(test, "covered");
-    vec![Case {
+    let case = Case {
         suite: suite.to_owned(),
         name,
         outcome: outcome(test),
         kind: test["limit"].as_str().unwrap_or("unknown").to_owned(),
-        message: covered,
+        message: text(test, "covered"),
         place: None,
         seconds,
-    }]
+    };
+    // What was not controlled, and where, says more than how little was covered.
+    match test["unknowns"].get(0) {
+        Some(unknown) => vec![Case { message: text(unknown, "message"), place: place_of(unknown), ..case }],
+        None => vec![case],
+    }
+}
+
+/// The source line of a finding.
+fn place_of(finding: &Value) -> Option<(String, Option<u64>)> {
+    finding["file"].as_str().map(|file| (file.to_owned(), finding["line"].as_u64()))
 }
 
 fn of_finding(suite: &str, name: &str, finding: &Value, seconds: f64) -> Case {
-    let place = finding["file"].as_str().map(|file| (file.to_owned(), finding["line"].as_u64()));
+    let place = place_of(finding);
     let path = text(finding, "path");
     let replay = if path.is_empty() { String::new() } else { format!(" (selvedge replay {path})") };
     Case {

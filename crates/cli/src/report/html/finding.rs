@@ -177,9 +177,10 @@ fn test_data(test: &Tested, time_max: Option<Duration>, names: &mut Names, sourc
     let says = match badge {
         Badge::Pass => "no violation in what was covered".to_owned(),
         Badge::Fail => findings.iter().map(|finding| finding.kind).collect::<Vec<_>>().join(", "),
-        Badge::Unknown => "no violation so far, and that says nothing about the rest".to_owned(),
+        Badge::Unknown => test.open(),
     };
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = Vec::new();
+    notes.extend(test.report.unknowns.iter().map(|unknown| tested::unfinished(unknown, names)));
     match &test.object {
         Some(object) => notes.push(strip(&objects::numbers(object)).split_whitespace().collect::<Vec<_>>().join(" ")),
         None => {

@@ -1,0 +1,232 @@
+//! Calls that lead out of what is controlled: to the kernel's pipes and files, to other processes, to signals, to libraries with threads
+//! of their own.
+//!
+//! What goes through them is not seen: neither the order in which threads make such calls, nor what one hands to another, nor what
+//! is left behind for the next run. So a run ends there, and nothing is claimed of what would have come after it. Reading files
+//! and writing to standard output and standard error is let through.
+//!
+//! Invariant: an entry point here either ends the run by name, or is libc's own function with the arguments as they were.
+
+use std::ffi::{CStr, c_char};
+use std::sync::atomic::AtomicUsize;
+
+use selvedge_driver::FindingKind;
+
+use super::{descriptors, real};
+use crate::control::active;
+use crate::fiber::fail;
+use crate::site;
+
+/// A function that is not controlled.
+pub struct Function {
+    /// Its name, with a zero byte at the end.
+    name: &'static str,
+    /// Why a run ends at a call of it; calls without a reason are left to libc.
+    why: fn(&Arguments) -> Option<&'static str>,
+    /// Where libc's own is.
+    known: AtomicUsize,
+}
+
+/// The registers that carry arguments: `rdi`, `rsi`, `rdx`, `rcx`, `r8`, `r9`.
+type Arguments = [usize; 6];
+
+/// What the entry points ask: where to go on. They keep the arguments in the order in which they were pushed.
+unsafe extern "C" fn gate(function: &'static Function, saved: *const [usize; 7]) -> usize {
+    if active() {
+        // SAFETY: the entry point saved the registers there.
+        let [_, r9, r8, rcx, rdx, rsi, rdi] = unsafe { *saved };
+        if let Some(why) = (function.why)(&[rdi, rsi, rdx, rcx, r8, r9]) {
+            let name = function.name.trim_end_matches('\0');
+            fail(FindingKind::Uncontrolled, format!("{name} is not controlled: {why}"), site::pc());
+        }
+    }
+    real::find(&function.known, function.name)
+}
+
+macro_rules! uncontrolled {
+    ($why:expr; $($name:ident)*) => { $(
+        /// Entry point: asks whether the run ends here, and goes on to libc with all registers that carry arguments.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() {
+            static FUNCTION: Function = Function {
+                name: concat!(stringify!($name), "\0"),
+                why: $why,
+                known: AtomicUsize::new(0),
+            };
+            core::arch::naked_asm!(
+                "mov r10, qword ptr [rip + selvedge_site@GOTTPOFF]",
+                "mov r11, [rsp]",
+                "mov fs:[r10], r11",
+                "mov fs:[r10 + 24], rbp",
+                "push rdi",
+                "push rsi",
+                "push rdx",
+                "push rcx",
+                "push r8",
+                "push r9",
+                // How many vector registers a call with a variable number of arguments uses.
+                "push rax",
+                "lea rdi, [rip + {function}]",
+                "mov rsi, rsp",
+                "call {gate}",
+                "mov r11, rax",
+                "pop rax",
+                "pop r9",
+                "pop r8",
+                "pop rcx",
+                "pop rdx",
+                "pop rsi",
+                "pop rdi",
+                "jmp r11",
+                function = sym FUNCTION,
+                gate = sym gate,
+            )
+        }
+    )* };
+}
+
+const HAND_OVER: &str = "what threads hand over through the kernel is not seen";
+const LIBRARIES: &str = "libraries that come or go in a run are not put back";
+const FILES: &str = "it changes files, which are not put back";
+
+uncontrolled! { |_| Some(HAND_OVER);
+    pipe pipe2 socketpair socket eventfd timerfd_create signalfd epoll_create epoll_create1 inotify_init inotify_init1
+    memfd_create mkfifo mkfifoat mq_open shm_open sem_open shmget shmat semget semop msgget msgsnd msgrcv
+}
+
+uncontrolled! { |_| Some("another process is made, which nobody puts back");
+    fork vfork _Fork clone posix_spawn posix_spawnp system popen
+    execve execv execvp execvpe execl execlp execle fexecve
+}
+
+uncontrolled! { |_| Some("signals come at moments that are not chosen here");
+    pthread_kill pthread_sigqueue kill killpg sigqueue tgkill alarm ualarm setitimer timer_create
+    sigwait sigwaitinfo sigtimedwait sigsuspend sigpause pause
+}
+
+uncontrolled! { |arguments| (!is_fatal(arguments[0])).then_some("handlers of signals run outside of what is controlled");
+    raise
+}
+
+uncontrolled! { |arguments| (is_fatal(arguments[0]) && arguments[1] != 0).then_some("the runtime needs this signal itself");
+    sigaction signal sigset bsd_signal sysv_signal
+}
+
+uncontrolled! { |arguments| is_new(arguments[0]).then_some(LIBRARIES);
+    dlopen
+}
+
+uncontrolled! { |_| Some(LIBRARIES);
+    dlmopen dlclose
+}
+
+uncontrolled! { |arguments| opens(arguments[0], writes(arguments[1]));
+    open open64
+}
+
+uncontrolled! { |arguments| opens(arguments[1], writes(arguments[2]));
+    openat openat64
+}
+
+uncontrolled! { |arguments| opens(arguments[0], mode_writes(arguments[1]));
+    fopen fopen64 freopen freopen64
+}
+
+uncontrolled! { |_| opens(0, false);
+    opendir dup dup2 dup3
+}
+
+uncontrolled! { |_| Some(FILES);
+    creat creat64 tmpfile tmpfile64 mkstemp mkstemp64 mkostemp mkostemp64 mkstemps mkdtemp truncate truncate64 ftruncate
+    ftruncate64 rename renameat unlink unlinkat remove mkdir mkdirat rmdir link linkat symlink symlinkat chmod fchmod
+    chdir fchdir flock lockf
+}
+
+uncontrolled! { |arguments| leads_out(arguments[0]).then_some(HAND_OVER);
+    read write readv writev pread pwrite pread64 pwrite64 send sendto sendmsg recv recvfrom recvmsg accept accept4 connect
+    eventfd_read eventfd_write epoll_wait epoll_pwait
+}
+
+uncontrolled! { |_| Some("it waits for what comes through the kernel");
+    poll ppoll select pselect
+}
+
+uncontrolled! { |_| Some("OpenMP's threads wait for one another inside of a library");
+    GOMP_parallel GOMP_parallel_start GOMP_parallel_loop_static GOMP_parallel_loop_dynamic GOMP_parallel_loop_guided
+    GOMP_parallel_loop_runtime GOMP_parallel_loop_nonmonotonic_dynamic GOMP_parallel_loop_nonmonotonic_guided
+    GOMP_parallel_loop_maybe_nonmonotonic_runtime GOMP_parallel_sections GOMP_parallel_reductions GOMP_teams_reg
+    __kmpc_fork_call __kmpc_fork_teams
+}
+
+/// Whether the runtime handles the signal itself.
+fn is_fatal(signal: usize) -> bool {
+    super::process::handles(signal as i32)
+}
+
+/// Whether `dlopen` would load something: the library is named and not there yet.
+fn is_new(path: usize) -> bool {
+    if path == 0 {
+        return false;
+    }
+    // SAFETY: the caller's string; this only looks, and what it finds is given back.
+    unsafe {
+        let open: unsafe extern "C" fn(*const c_char, i32) -> *mut std::ffi::c_void =
+            std::mem::transmute(real::find(&REAL_DLOPEN, "dlopen\0"));
+        open(path as *const c_char, libc::RTLD_NOLOAD | libc::RTLD_LAZY).is_null()
+    }
+}
+
+static REAL_DLOPEN: AtomicUsize = AtomicUsize::new(0);
+
+/// A string of the caller's; nothing for none.
+fn text(string: usize) -> &'static [u8] {
+    // SAFETY: a string that outlives the call, if it is one.
+    if string == 0 { b"" } else { unsafe { CStr::from_ptr(string as *const c_char) }.to_bytes() }
+}
+
+/// Whether nothing of what is written there can be read again.
+fn is_sink(path: usize) -> bool {
+    matches!(text(path), b"/dev/null" | b"/dev/tty" | b"/dev/stdout" | b"/dev/stderr" | b"/dev/full")
+}
+
+/// Whether `open` with these flags changes something.
+fn writes(flags: usize) -> bool {
+    let flags = flags as i32;
+    flags & libc::O_ACCMODE != libc::O_RDONLY || flags & (libc::O_CREAT | libc::O_TRUNC) != 0
+}
+
+/// The same for the mode of `fopen`.
+fn mode_writes(mode: usize) -> bool {
+    text(mode).iter().any(|letter| b"wa+".contains(letter))
+}
+
+/// Why a run ends where it opens that file. Other descriptors that it opens are closed when the run is over.
+fn opens(path: usize, writes: bool) -> Option<&'static str> {
+    if matches!(text(path), b"/dev/random" | b"/dev/urandom" | b"/dev/hwrng") {
+        return Some("what it reads is different each time");
+    }
+    if writes && !is_sink(path) {
+        return Some(FILES);
+    }
+    descriptors::opening();
+    None
+}
+
+/// Whether a descriptor leads to another thread or process: anything but a file or a device, the standard streams left aside.
+fn leads_out(descriptor: usize) -> bool {
+    let descriptor = descriptor as i32;
+    if (0..=2).contains(&descriptor) {
+        return false;
+    }
+    // SAFETY: the kernel writes a description of the descriptor.
+    let kind = unsafe {
+        let mut status: libc::stat = std::mem::zeroed();
+        let asked = [descriptor as usize, &raw mut status as usize, 0, 0, 0, 0];
+        if crate::sys::call(libc::SYS_fstat, asked) < 0 {
+            return false;
+        }
+        status.st_mode & libc::S_IFMT
+    };
+    !matches!(kind, libc::S_IFREG | libc::S_IFCHR | libc::S_IFDIR | libc::S_IFBLK)
+}
