@@ -1,5 +1,4 @@
 // What libc remembers for the program is as it was at the beginning in every run.
-#define _GNU_SOURCE
 #include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -96,7 +96,11 @@ SELVEDGE_TEST(options) {
 SELVEDGE_TEST(texts) {
     char words[] = "a b c", *text;
     assert(strcmp(strtok(words, " "), "a") == 0);
-    assert(asprintf(&text, "%d %s", 3, "x") == 3);
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    fprintf(stream, "%d %s", 3, "x");
+    fclose(stream);
+    assert(size == 3);
     free(text);
     iconv_t to = iconv_open("UTF-16LE", "ISO-8859-15");
     assert(to != (iconv_t)-1);
@@ -119,7 +123,7 @@ SELVEDGE_TEST(tables) {
     assert(!hsearch(entry, FIND));
     assert(hsearch(entry, ENTER));
     assert(getpwuid(0));
-    assert(!dlsym(RTLD_DEFAULT, "selvedge_no_such_thing") && dlerror());
+    assert(!dlsym(NULL, "selvedge_no_such_thing") && dlerror());
     assert(errno != 4242);
     errno = 4242;
     runs();
@@ -160,11 +164,9 @@ SELVEDGE_TEST(kernel) {
     struct stat *about = (struct stat *)(buffer + 40000);
     assert(about->st_mode == 0 && stat("/", about) == 0 && S_ISDIR(about->st_mode));
     assert(getcwd(buffer + 60000, 4096));
-    char **list = (char **)(buffer + 80000);
+    struct utsname *system = (struct utsname *)(buffer + 80000);
+    assert(!system->sysname[0] && uname(system) == 0);
     struct timespec *resolution = (struct timespec *)(buffer + 90000);
-    assert(!*list && pipe((int *)list) == 0);
-    close(((int *)list)[0]);
-    close(((int *)list)[1]);
     assert(clock_getres(CLOCK_REALTIME, resolution) == 0);
     runs();
 }

@@ -6,7 +6,7 @@
 use std::ffi::{c_int, c_void};
 
 use crate::control::active;
-use crate::memory::arena::{allocate, check, inside, release, size_of_block};
+use crate::memory::arena::{self, allocate, check, inside, release, size_of_block};
 use crate::memory::pool::UNIT;
 use crate::memory::{before, linker};
 use crate::{heap, site};
@@ -41,6 +41,10 @@ fn block_for(size: usize, align: usize) -> *mut c_void {
         return allocate(size, align);
     }
     if lasts || before::is_over() {
+        return heap::allocate(size, align);
+    }
+    if !arena::map() {
+        // There will be no search.
         return heap::allocate(size, align);
     }
     before::allocate(size, align) as *mut c_void

@@ -4,7 +4,7 @@ pub mod arena;
 pub mod before;
 mod calls;
 mod environment;
-mod files;
+pub mod files;
 pub mod kernel;
 mod linker;
 pub mod pages;

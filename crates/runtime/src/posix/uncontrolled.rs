@@ -12,9 +12,10 @@ use std::sync::atomic::AtomicUsize;
 
 use selvedge_driver::FindingKind;
 
-use super::{descriptors, real};
+use super::real;
 use crate::control::active;
 use crate::fiber::fail;
+use crate::memory::files;
 use crate::site;
 
 /// A function that is not controlled.
@@ -209,7 +210,7 @@ fn opens(path: usize, writes: bool) -> Option<&'static str> {
     if writes && !is_sink(path) {
         return Some(FILES);
     }
-    descriptors::opening();
+    files::opened();
     None
 }
 
