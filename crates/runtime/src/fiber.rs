@@ -10,8 +10,8 @@ use selvedge_driver::FindingKind;
 use selvedge_explore::Thread;
 
 use crate::control::{self, Body, Control, Failure, Left, Next, active, set_active, with};
-use crate::memory::{arena, pages};
 use crate::memory::reset::Copies;
+use crate::memory::{arena, pages};
 use crate::posix::real;
 use crate::retry;
 use crate::spin;

@@ -101,14 +101,8 @@ fn kind(number: i64, arguments: [usize; 6]) -> Call {
 }
 
 /// Calls that have to be made where they stand: they come back elsewhere, or twice.
-const IN_PLACE: [i64; 6] = [
-    libc::SYS_rt_sigreturn,
-    libc::SYS_clone,
-    libc::SYS_clone3,
-    libc::SYS_fork,
-    libc::SYS_vfork,
-    libc::SYS_execve,
-];
+const IN_PLACE: [i64; 6] =
+    [libc::SYS_rt_sigreturn, libc::SYS_clone, libc::SYS_clone3, libc::SYS_fork, libc::SYS_vfork, libc::SYS_execve];
 
 /// Whether a call on that descriptor comes back at once.
 fn is_ready(descriptor: usize, events: i16) -> bool {
