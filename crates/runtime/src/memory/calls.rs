@@ -27,6 +27,7 @@ crate::entries! {
     posix_memalign => posix_memalign_at;
     malloc_usable_size => usable_size_at;
     valloc => valloc_at;
+    pvalloc => pvalloc_at;
 }
 
 unsafe extern "C" fn malloc_at(size: usize) -> *mut c_void {
@@ -145,4 +146,12 @@ unsafe extern "C" fn usable_size_at(block: *mut c_void) -> usize {
 unsafe extern "C" fn valloc_at(size: usize) -> *mut c_void {
     // SAFETY: as `memalign`.
     unsafe { memalign_at(4096, size) }
+}
+
+unsafe extern "C" fn pvalloc_at(size: usize) -> *mut c_void {
+    match size.checked_next_multiple_of(4096) {
+        // SAFETY: as `memalign`.
+        Some(size) => unsafe { memalign_at(4096, size) },
+        None => std::ptr::null_mut(),
+    }
 }

@@ -33,17 +33,45 @@ pub fn opened() {
 /// A search begins: notes what is open now.
 pub fn begin() {
     OPENED.store(false, Ordering::Relaxed);
-    look();
-}
-
-/// Notes what is open now. Whether runs open something is known already.
-pub fn look() {
-    let numbers = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
-    let mut open: Vec<usize> = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    open.sort_unstable();
+    let open = open();
     let places = open.iter().filter_map(|&file| Some((file, place_of(file)?))).collect();
     // SAFETY: no run is under way.
     unsafe { *FILES.0.get() = Files { open, places } };
+}
+
+/// The same in a copy of the process. It reads files for itself: the other one would read on from where this one is.
+pub fn begin_anew() {
+    // SAFETY: as above.
+    let files = unsafe { &mut *FILES.0.get() };
+    for &(file, _) in &files.places {
+        reopen(file);
+    }
+    files.open = open();
+}
+
+/// Opens a file once more, for the same descriptor.
+fn reopen(file: usize) {
+    let path = format!("/proc/self/fd/{file}\0");
+    // SAFETY: the path is borrowed for the call; the descriptor stays open.
+    unsafe {
+        let flags = sys::call(libc::SYS_fcntl, [file, libc::F_GETFL as usize, 0, 0, 0, 0]);
+        let directory = libc::AT_FDCWD as usize;
+        let new = sys::call(libc::SYS_openat, [directory, path.as_ptr() as usize, flags as usize, 0, 0, 0]);
+        if let Ok(new) = usize::try_from(new) {
+            let own = sys::call(libc::SYS_fcntl, [file, libc::F_GETFD as usize, 0, 0, 0, 0]);
+            let stays = if own as c_int & libc::FD_CLOEXEC == 0 { 0 } else { libc::O_CLOEXEC };
+            sys::call(libc::SYS_dup3, [new, file, stays as usize, 0, 0, 0]);
+            sys::call(libc::SYS_close, [new, 0, 0, 0, 0, 0]);
+        }
+    }
+}
+
+/// The descriptors that are open, in order.
+fn open() -> Vec<usize> {
+    let numbers = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let mut open: Vec<usize> = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    open.sort_unstable();
+    open
 }
 
 /// The search is over.
@@ -60,8 +88,14 @@ fn place_of(file: usize) -> Option<usize> {
         let flags = sys::call(libc::SYS_fcntl, [file, libc::F_GETFL as usize, 0, 0, 0, 0]);
         (flags, sys::call(libc::SYS_lseek, [file, 0, libc::SEEK_CUR as usize, 0, 0, 0]))
     };
+    // SAFETY: the kernel writes a description of the descriptor.
+    let is_file = unsafe {
+        let mut status: libc::stat = std::mem::zeroed();
+        sys::call(libc::SYS_fstat, [file, &raw mut status as usize, 0, 0, 0, 0]) == 0
+            && status.st_mode & libc::S_IFMT == libc::S_IFREG
+    };
     let is_read = flags >= 0 && flags as c_int & libc::O_ACCMODE != libc::O_WRONLY && ![1, 2].contains(&file);
-    usize::try_from(place).ok().filter(|_| is_read)
+    usize::try_from(place).ok().filter(|_| is_file && is_read)
 }
 
 /// Puts it back.

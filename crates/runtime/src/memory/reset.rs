@@ -247,7 +247,13 @@ impl Snapshot {
         let system = found.system.into_iter().map(|(start, size)| (start & !0xfff, (start + size + 0xfff) & !0xfff));
         before::set_over(true);
         process::handle(libc::SIGSEGV);
-        let copying = copying || !kernel::begin(modules().own);
+        let copying = copying
+            || !kernel::begin(modules().own) && {
+                sys::complain(
+                    "selvedge: this system hands over no system calls: all memory is put back, which takes longer\n",
+                );
+                true
+            };
         if !pages::begin(system.chain(before::used()), copying) {
             sys::complain("selvedge: no memory to put libraries back between runs\n");
             sys::exit(2);
@@ -262,6 +268,7 @@ impl Snapshot {
         self.variables.restore();
         self.environment.restore();
         files::restore();
+        kernel::renew();
     }
 }
 
