@@ -20,3 +20,12 @@ SELVEDGE_TEST(appends) {
 }
 
 SELVEDGE_TEST(removes) { assert(unlink("selvedge-left-behind") != 0); }
+
+static int early;
+
+__attribute__((constructor)) static void opens_early(void) { early = open("/proc/self/cmdline", O_RDONLY); }
+
+SELVEDGE_TEST(reads_on) {
+    char byte = 0;
+    assert(read(early, &byte, 1) == 1);
+}

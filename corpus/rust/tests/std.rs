@@ -410,6 +410,31 @@ fn deadlock_lock_held_over_join() {
     });
 }
 
+/// What a process outside does, and what is in files, is not controlled.
+#[test]
+fn uncontrolled_process() {
+    selvedge::explore(|| {
+        let status = std::process::Command::new("true").status();
+        assert!(status.unwrap().success());
+    });
+}
+
+#[test]
+fn uncontrolled_file() {
+    selvedge::explore(|| {
+        let path = std::env::temp_dir().join("selvedge-left-behind");
+        std::fs::File::create_new(path).unwrap();
+    });
+}
+
+#[test]
+fn uncontrolled_socket() {
+    selvedge::explore(|| {
+        let (one, other) = std::os::unix::net::UnixStream::pair().unwrap();
+        drop((one, other));
+    });
+}
+
 /// What was allocated before a search is as it was then: in every run of it, and after it.
 #[test]
 fn pass_memory_from_before() {

@@ -5,6 +5,7 @@
 
 mod compile;
 mod finding;
+pub mod hash;
 mod ledger;
 mod object;
 mod report;

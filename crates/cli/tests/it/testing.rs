@@ -224,8 +224,7 @@ fn a_data_race_names_both_lines() {
 }
 
 /// One program for each kind, in the directory of that name. What else is in there has the same report.
-const KINDS: [&str; 14] = [
-    "livelock/busy.c",
+const KINDS: [&str; 13] = [
     "livelock/nobody_sets_it.c",
     "lost-wakeup/condition_without_lock.c",
     "crash/null.c",
@@ -246,9 +245,6 @@ fn every_kind_of_finding_is_reported_within_the_width_and_replays() {
     for (number, path) in KINDS.into_iter().enumerate() {
         let name = format!("kinds-{number}");
         let run = test(&name, &[&format!("corpus/programs/{path}"), "--jobs", "1"]).expect(1);
-        if path.ends_with("busy.c") {
-            assert!(run.stdout.contains("T2 goes round busy.c:11, busy.c:12"), "the loop is named: {}", run.stdout);
-        }
         let (kind, _) = path.split_once('/').unwrap();
         assert!(run.stdout.lines().next().unwrap().ends_with(&format!(": {kind}")), "{}", run.stdout);
         let title = format!("finding_{}", path.split_once('.').unwrap().0.replace(['/', '-'], "_"));
@@ -273,7 +269,8 @@ fn no_kind_of_finding_is_forgotten() {
     let seen: Vec<&str> = KINDS.iter().filter_map(|path| path.split('/').next()).collect();
     for entry in std::fs::read_dir(root().join("corpus/programs")).unwrap() {
         let kind = entry.unwrap().file_name().into_string().unwrap();
-        assert!(seen.contains(&&*kind) || ["pass", "uncontrolled", "nondeterminism"].contains(&&*kind), "{kind}");
+        let others = ["pass", "uncontrolled", "nondeterminism", "step-limit"];
+        assert!(seen.contains(&&*kind) || others.contains(&&*kind), "{kind}");
     }
 }
 
@@ -388,12 +385,6 @@ fn a_missing_runtime_is_told_with_what_to_do() {
     let run = Run::new(output).expect(2);
     assert!(run.stderr.contains("looked for at `/no/such/libselvedge_runtime.so`"), "{}", run.stderr);
     assert!(run.stderr.contains("cargo install --path crates/cli"), "{}", run.stderr);
-}
-
-#[test]
-fn findings_that_cannot_be_written_are_an_error() {
-    let run = selvedge(&["test", FAILING, "--findings", "README.md/findings"]).expect(2);
-    assert!(run.stderr.contains("cannot write the finding"), "{}", run.stderr);
 }
 
 #[test]

@@ -56,6 +56,8 @@ fn a_run_that_is_cut_off_is_neither_a_livelock_nor_a_pass() {
              SELVEDGE_TEST(long_run) {{\n  pthread_t one;\n  pthread_create(&one, 0, work, 0);\n  {last}\n  pthread_join(one, 0);\n}}\n"
         )
     };
+    let run = test("busy", &["corpus/programs/step-limit/busy.c", "--runs", "5"], 3);
+    assert!(words(&run).contains("T2 goes round busy.c:11, busy.c:12"), "the loop is named: {}", run.stdout);
     let plain = source("long-run.c", &text(""));
     let run = test("long", &[&plain, "--runs", "5"], 3);
     assert!(run.stdout.starts_with("UNKNOWN  long_run: step-limit, "), "{}", run.stdout);

@@ -121,6 +121,10 @@ impl<'a, 'b> Phase2<'a, 'b> {
             End::Complete => Ending::Full,
             End::Truncated if with(|control| control.has_starved()) => return Err(self.unfair()),
             End::Truncated => return Err(self.endless()),
+            // The end of a thread waits for nobody in serial runs, or it would be an operation.
+            End::Stuck if with(|control| !control.lineup.exits && control.lineup.any_leaving()) => {
+                return Err(self.ended_badly(end));
+            }
             End::Stuck if with(|control| control.lineup.any_open()) => Ending::Stuck,
             End::Stopped(Stop::Redundant | Stop::Blocked | Stop::Unfair) => return Ok(()),
             End::Stopped(Stop::Diverged(_)) => return Err(uncontrolled("phase 2")),
@@ -272,6 +276,7 @@ impl<'a, 'b> Phase2<'a, 'b> {
             preemptions,
             threads,
             pc,
+            exits: self.bench.exits,
         }))
     }
 

@@ -30,6 +30,12 @@ pub fn opened() {
     OPENED.store(true, Ordering::Relaxed);
 }
 
+/// Whether the run has opened that descriptor.
+pub fn is_of_run(descriptor: usize) -> bool {
+    // SAFETY: code under control calls, between two calls of the search.
+    unsafe { (*FILES.0.get()).open.binary_search(&descriptor).is_err() }
+}
+
 /// A search begins: notes what is open now.
 pub fn begin() {
     OPENED.store(false, Ordering::Relaxed);

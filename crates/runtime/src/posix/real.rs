@@ -125,6 +125,7 @@ real! { "C"
     gettimeofday: fn(P, P) -> c_int;
     time: fn(*mut i64) -> i64;
     rand: fn() -> c_int;
+    _ZNSt13random_device9_M_getvalEv: fn(P) -> u32;
     random: fn() -> i64;
     lrand48: fn() -> i64;
     timespec_get: fn(P, c_int) -> c_int;

@@ -192,6 +192,13 @@ pub unsafe extern "C" fn getrandom(to: *mut u8, size: usize, flags: u32) -> isiz
     unsafe { crate::sys::call(libc::SYS_getrandom, [to as usize, size, flags as usize, 0, 0, 0]) }
 }
 
+/// `std::random_device`, which asks the processor where it can.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _ZNSt13random_device9_M_getvalEv(device: *mut c_void) -> u32 {
+    // SAFETY: libstdc++'s own.
+    if active() { next_random() as u32 } else { unsafe { real::_ZNSt13random_device9_M_getvalEv()(device) } }
+}
+
 /// A random number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rand() -> c_int {

@@ -144,7 +144,7 @@ uncontrolled! { |_| Some(FILES);
     chdir fchdir flock lockf
 }
 
-uncontrolled! { |arguments| leads_out(arguments[0]).then_some(HAND_OVER);
+uncontrolled! { |arguments| leads_out(arguments[0]);
     read write readv writev pread pwrite pread64 pwrite64 send sendto sendmsg recv recvfrom recvmsg accept accept4 connect
     eventfd_read eventfd_write epoll_wait epoll_pwait
 }
@@ -214,20 +214,25 @@ fn opens(path: usize, writes: bool) -> Option<&'static str> {
     None
 }
 
-/// Whether a descriptor leads to another thread or process: anything but a file or a device, the standard streams left aside.
-fn leads_out(descriptor: usize) -> bool {
-    let descriptor = descriptor as i32;
-    if (0..=2).contains(&descriptor) {
-        return false;
+/// Why a run ends where it uses that descriptor: it leads to another thread or process, or to a file whose position nobody puts back. The standard
+/// streams, devices and what the run itself has opened are let through.
+fn leads_out(descriptor: usize) -> Option<&'static str> {
+    let descriptor = descriptor as i32 as usize;
+    if descriptor <= 2 {
+        return None;
     }
     // SAFETY: the kernel writes a description of the descriptor.
     let kind = unsafe {
         let mut status: libc::stat = std::mem::zeroed();
-        let asked = [descriptor as usize, &raw mut status as usize, 0, 0, 0, 0];
-        if crate::sys::call(libc::SYS_fstat, asked) < 0 {
-            return false;
+        if crate::sys::call(libc::SYS_fstat, [descriptor, &raw mut status as usize, 0, 0, 0, 0]) < 0 {
+            return None;
         }
         status.st_mode & libc::S_IFMT
     };
-    !matches!(kind, libc::S_IFREG | libc::S_IFCHR | libc::S_IFDIR | libc::S_IFBLK)
+    match kind {
+        libc::S_IFCHR | libc::S_IFBLK | libc::S_IFDIR => None,
+        libc::S_IFREG if files::is_of_run(descriptor) => None,
+        libc::S_IFREG => Some("the file was opened before the run, and is not put back"),
+        _ => Some(HAND_OVER),
+    }
 }

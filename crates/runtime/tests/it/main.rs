@@ -5,6 +5,7 @@ mod classes;
 mod confirm;
 mod corpus;
 mod errors;
+mod exits;
 mod histories;
 mod jobs;
 mod known;
