@@ -1,8 +1,8 @@
 //! Ordinary Rust, with nothing but the standard library. The first word of a test's name is its verdict.
 
-use std::cell::{Cell, UnsafeCell};
+use std::cell::{Cell, RefCell, UnsafeCell};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering::*};
-use std::sync::{Arc, Barrier, Condvar, Mutex, Once, OnceLock, RwLock, mpsc};
+use std::sync::{Arc, Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
 use std::thread;
 
 #[test]
@@ -432,5 +432,88 @@ fn uncontrolled_socket() {
     selvedge::explore(|| {
         let (one, other) = std::os::unix::net::UnixStream::pair().unwrap();
         drop((one, other));
+    });
+}
+
+/// What was allocated before a search is as it was then: in every run of it, and after it.
+#[test]
+fn pass_memory_from_before() {
+    static LIST: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    LIST.lock().unwrap().push("before".to_string());
+    selvedge::explore(|| {
+        let thread = thread::spawn(|| LIST.lock().unwrap().push("other".to_string()));
+        LIST.lock().unwrap()[0].push('!');
+        thread.join().unwrap();
+        let list = LIST.lock().unwrap();
+        assert_eq!(*list, ["before!", "other"]);
+    });
+    assert_eq!(*LIST.lock().unwrap(), ["before"]);
+    LIST.lock().unwrap().push("between".to_string());
+    selvedge::explore(|| {
+        let thread = thread::spawn(|| LIST.lock().unwrap().clear());
+        let seen = LIST.lock().unwrap().len();
+        assert!(seen == 0 || seen == 2);
+        thread.join().unwrap();
+        assert!(LIST.lock().unwrap().is_empty());
+    });
+    assert_eq!(*LIST.lock().unwrap(), ["before", "between"]);
+}
+
+/// Statics that were initialised before the first run, and memory that their owner gives up in each.
+#[test]
+fn pass_owners_from_before() {
+    static ONCE: OnceLock<Mutex<Vec<u32>>> = OnceLock::new();
+    static LAZY: LazyLock<Mutex<Option<Box<u32>>>> = LazyLock::new(|| Mutex::new(Some(Box::new(7))));
+    static LATE: LazyLock<Mutex<Vec<u32>>> = LazyLock::new(|| Mutex::new(vec![1; 10]));
+    let once = ONCE.get_or_init(|| Mutex::new(vec![1, 2, 3]));
+    LazyLock::force(&LAZY);
+    let shared = Arc::new(Mutex::new(vec![5]));
+    selvedge::explore(move || {
+        let (other, given) = (shared.clone(), LAZY.lock().unwrap().take());
+        let thread = thread::spawn(move || {
+            drop(given);
+            other.lock().unwrap().push(6);
+            LATE.lock().unwrap().push(2);
+        });
+        once.lock().unwrap().extend([4; 100]);
+        thread.join().unwrap();
+        assert_eq!(once.lock().unwrap().len(), 103);
+        assert_eq!(*shared.lock().unwrap(), [5, 6]);
+        assert_eq!(LATE.lock().unwrap().len(), 11);
+        assert!(LAZY.lock().unwrap().is_none());
+    });
+}
+
+#[test]
+fn pass_thread_local_with_memory() {
+    thread_local! {
+        static OWN: RefCell<Vec<u32>> = RefCell::new(vec![1, 2]);
+    }
+    static SUM: AtomicUsize = AtomicUsize::new(0);
+    fn add() {
+        OWN.with_borrow_mut(|own| {
+            own.push(3);
+            SUM.fetch_add(own.len(), SeqCst);
+        });
+    }
+    add();
+    SUM.store(0, SeqCst);
+    selvedge::explore(|| {
+        let thread = thread::spawn(add);
+        add();
+        thread.join().unwrap();
+        assert_eq!(SUM.load(SeqCst), 6);
+    });
+}
+
+#[test]
+fn use_after_free_from_before() {
+    struct Raw(AtomicPtr<u32>);
+    static RAW: Raw = Raw(AtomicPtr::new(std::ptr::null_mut()));
+    RAW.0.store(Box::into_raw(Box::new(7)), SeqCst);
+    selvedge::explore(|| {
+        let thread = thread::spawn(|| drop(unsafe { Box::from_raw(RAW.0.load(SeqCst)) }));
+        thread.join().unwrap();
+        assert_eq!(unsafe { *RAW.0.load(SeqCst) }, 7);
     });
 }

@@ -10,8 +10,8 @@ use selvedge_driver::FindingKind;
 use selvedge_explore::Thread;
 
 use crate::control::{self, Body, Control, Failure, Left, Next, active, set_active, with};
-use crate::memory::arena;
-use crate::memory::reset::Snapshot;
+use crate::memory::reset::Copies;
+use crate::memory::{arena, pages};
 use crate::posix::real;
 use crate::retry;
 use crate::spin;
@@ -121,7 +121,7 @@ pub struct Fiber {
     /// Its values of thread-specific keys, up to the last that it has set.
     pub keys: Vec<*mut c_void>,
     /// Its thread-local storage as it was at the beginning.
-    pub storage: Snapshot,
+    pub storage: Copies,
     /// How many random numbers it has drawn.
     pub random: u64,
     /// Its loops.
@@ -239,7 +239,7 @@ struct Birth {
     fs: u64,
     top: u64,
     bottom: u64,
-    storage: Snapshot,
+    storage: Copies,
 }
 
 unsafe extern "C" fn sleeper(birth: *mut c_void) -> *mut c_void {
@@ -252,7 +252,7 @@ unsafe extern "C" fn sleeper(birth: *mut c_void) -> *mut c_void {
         birth.bottom = stack_bottom();
         // The seed of tables that are made on this thread: drawn during a run it would be one of the numbers that the code under test draws.
         drop(std::hash::RandomState::new());
-        birth.storage = Snapshot::of_thread();
+        birth.storage = Copies::of_thread();
         crate::freeze::own();
         birth.ready.store(1, Ordering::Release);
         sys::futex_wake(&birth.ready);
@@ -278,7 +278,7 @@ fn stack_bottom() -> u64 {
 
 /// Makes one more sleeper. `None` when the system has no more threads.
 fn bear() -> Option<Fiber> {
-    let mut birth = Birth { ready: AtomicU32::new(0), fs: 0, top: 0, bottom: 0, storage: Snapshot::default() };
+    let mut birth = Birth { ready: AtomicU32::new(0), fs: 0, top: 0, bottom: 0, storage: Copies::default() };
     let mut id: libc::pthread_t = 0;
     // SAFETY: `birth` outlives the wait below; the attributes are initialised before use.
     let made = unsafe {
@@ -348,7 +348,7 @@ impl Control {
             // The sleeper's memory must not come from the arena of the run.
             let was = active();
             set_active(false);
-            let provided = provide(&mut self.fibers, thread + 1);
+            let provided = pages::commit(|| provide(&mut self.fibers, thread + 1));
             set_active(was);
             if !provided {
                 return Err(NoThread);

@@ -1,40 +1,121 @@
-//! The runtime's own memory: always libc's, whatever `malloc` means to the code under test.
+//! Memory that lasts: the runtime's own, and what libc and the linker allocate for it or keep for themselves.
+//!
+//! Invariant: nothing of it is put back between runs, and none of it is libc's: what libc keeps is put back, and with that what it knows
+//! of its own heap.
 
 use std::alloc::{GlobalAlloc, Layout};
+use std::cell::UnsafeCell;
 use std::ffi::c_void;
 
-unsafe extern "C" {
-    pub(crate) fn __libc_malloc(size: usize) -> *mut c_void;
-    pub(crate) fn __libc_free(block: *mut c_void);
-    pub(crate) fn __libc_calloc(count: usize, size: usize) -> *mut c_void;
-    pub(crate) fn __libc_realloc(block: *mut c_void, size: usize) -> *mut c_void;
-    pub(crate) fn __libc_memalign(align: usize, size: usize) -> *mut c_void;
+use crate::memory::pool::{Lock, Pool, UNIT};
+
+const BASE: usize = 0x6200_0000_0000;
+const SIZE: usize = 1 << 40;
+
+struct Cell(UnsafeCell<Pool>);
+
+// SAFETY: used only while the lock is held.
+unsafe impl Sync for Cell {}
+
+static POOL: Cell = Cell(UnsafeCell::new(Pool::new(BASE, SIZE)));
+static LOCK: Lock = Lock::new();
+
+#[inline]
+fn take(size: usize) -> usize {
+    // SAFETY: the lock is held.
+    LOCK.hold(|| unsafe { (*POOL.0.get()).take(size) })
 }
 
-struct Libc;
+#[inline]
+fn give(block: usize, size: usize) {
+    // SAFETY: as above.
+    LOCK.hold(|| unsafe { (*POOL.0.get()).give(block, size) });
+}
 
-// SAFETY: libc's allocator meets the contract; blocks with more than its own alignment come from `memalign`.
-unsafe impl GlobalAlloc for Libc {
+/// So much is taken for a block of that size and alignment, where alignment asks for more than a unit: the block, and before it a unit that says where
+/// what was taken begins, and how large it is.
+fn with_note(size: usize, align: usize) -> Option<usize> {
+    size.checked_add(align)?.checked_add(UNIT)
+}
+
+/// Takes a block with such a note; 0 when there is no memory.
+fn take_noted(size: usize, align: usize) -> usize {
+    let align = align.max(UNIT);
+    let Some(total) = with_note(size, align) else { return 0 };
+    let start = take(total);
+    if start == 0 {
+        return 0;
+    }
+    let block = (start + UNIT).next_multiple_of(align);
+    // SAFETY: the unit before the block is part of what was taken.
+    unsafe { ((block - UNIT) as *mut [usize; 2]).write([start, total]) };
+    block
+}
+
+fn note_of(block: usize) -> [usize; 2] {
+    // SAFETY: the unit before such a block has its note.
+    unsafe { *((block - UNIT) as *const [usize; 2]) }
+}
+
+fn give_noted(block: usize) {
+    let [start, total] = note_of(block);
+    give(start, total);
+}
+
+/// Whether an address lies here.
+#[inline]
+pub fn inside(address: usize) -> bool {
+    address.wrapping_sub(BASE) < SIZE
+}
+
+/// As `memalign`, for code that gives the block back with [`free`].
+pub fn allocate(size: usize, align: usize) -> *mut c_void {
+    take_noted(size, align) as *mut c_void
+}
+
+/// Gives a block back.
+pub fn free(block: *mut c_void) {
+    give_noted(block as usize);
+}
+
+/// How much may be written to a block.
+pub fn size_of(block: *mut c_void) -> usize {
+    let [start, total] = note_of(block as usize);
+    start + total - block as usize
+}
+
+struct Own;
+
+// SAFETY: blocks of the pool are its callers' own, and as large and as aligned as asked for.
+unsafe impl GlobalAlloc for Own {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: plain calls of libc.
+        let block = if layout.align() > UNIT { take_noted(layout.size(), layout.align()) } else { take(layout.size()) };
+        block as *mut u8
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller promises; a block of that size.
         unsafe {
-            if layout.align() > 16 {
-                __libc_memalign(layout.align(), layout.size()).cast()
-            } else {
-                __libc_malloc(layout.size()).cast()
+            let block = self.alloc(layout);
+            if !block.is_null() {
+                let zero = layout.align() <= UNIT && Pool::is_zero(layout.size());
+                std::ptr::write_bytes(block, 0, if zero { UNIT } else { layout.size() });
             }
+            block
         }
     }
 
-    unsafe fn dealloc(&self, block: *mut u8, _: Layout) {
-        // SAFETY: the block came from `alloc`.
-        unsafe { __libc_free(block.cast()) }
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        if layout.align() > UNIT {
+            give_noted(block as usize);
+        } else {
+            give(block as usize, layout.size());
+        }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if layout.align() <= 16 {
-            // SAFETY: the block came from `alloc`, with libc's own alignment.
-            return unsafe { __libc_realloc(block.cast(), size).cast() };
+        if layout.align() <= UNIT && Pool::fits(layout.size(), size) {
+            return block;
         }
         // SAFETY: as the default method does it.
         unsafe {
@@ -49,4 +130,4 @@ unsafe impl GlobalAlloc for Libc {
 }
 
 #[global_allocator]
-static HEAP: Libc = Libc;
+static HEAP: Own = Own;

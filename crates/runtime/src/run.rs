@@ -7,14 +7,12 @@ use selvedge_explore::{Classes, End, Look, Replay, Stop};
 use crate::control::{Left, with};
 use crate::memory::arena;
 use crate::memory::reset::Snapshot;
-use crate::posix::descriptors;
 use crate::session::Test;
 use crate::{fiber, shadow};
 
 /// Everything as it was before the first run.
 pub fn renew(globals: &Snapshot) {
     arena::reset();
-    descriptors::close_left_open();
     globals.restore();
     with(|control| {
         for fiber in &control.fibers[..control.created] {

@@ -397,7 +397,7 @@ fn explore(test: &Test, settings: &Settings) -> TestReport {
 }
 
 fn search_all(test: &Test, settings: &Settings) -> TestReport {
-    let globals = &Snapshot::of_globals();
+    let globals = &Snapshot::new(settings.stop_at_failure);
     let mut report = TestReport::new(&test.name);
     let (began, cpu) = (sys::now(), sys::cpu());
     let Ok(phases) = strategies(settings) else { return report };

@@ -17,6 +17,25 @@ pub unsafe fn call(number: i64, arguments: [usize; 6]) -> isize {
     answer
 }
 
+/// A handler of a signal.
+pub type Handler = unsafe extern "C" fn(i32, *mut libc::siginfo_t, *mut std::ffi::c_void);
+
+/// Has a signal handled, on the alternate stack where there is one. Not through libc, whose way back from the handler is a system call of libc's.
+pub fn handle(signal: i32, handler: Handler) {
+    const SA_RESTORER: usize = 0x0400_0000;
+    let flags = (libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_ONSTACK) as usize | SA_RESTORER;
+    // As the kernel has it: the handler, flags, the way back, and no signal blocked meanwhile.
+    let action = [handler as *const () as usize, flags, come_back as *const () as usize, 0];
+    // SAFETY: the kernel reads the action.
+    unsafe { call(libc::SYS_rt_sigaction, [signal as usize, &raw const action as usize, 0, 8, 0, 0]) };
+}
+
+/// The way back from a handler. Debuggers know it by its instructions.
+#[unsafe(naked)]
+unsafe extern "C" fn come_back() {
+    core::arch::naked_asm!("mov rax, 15", "syscall")
+}
+
 /// Sleeps until the word is no longer `value`, or a wake-up comes.
 pub fn futex_wait(word: &std::sync::atomic::AtomicU32, value: u32) {
     // SAFETY: FUTEX_WAIT reads a word that is borrowed for the call.

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, Ordering};
 use selvedge_driver::FindingKind;
 
 use crate::control;
+use crate::memory::pages;
 use crate::posix::process::WAKE_UP;
 use crate::posix::real;
 use crate::sys;
@@ -42,7 +43,8 @@ pub fn watch() {
 pub fn watch_anew() {
     WATCHED.store(0, Ordering::Relaxed);
     KNOWN.store(0, Ordering::Relaxed);
-    watch();
+    // Libc counts the new thread in every run.
+    pages::commit(watch);
 }
 
 unsafe extern "C" fn look(_: *mut c_void) -> *mut c_void {

@@ -6,6 +6,7 @@
 //!
 //! Invariant: a worker ends with its errand, or with the process that sent it.
 
+use crate::memory::kernel;
 use crate::{sys, watchdog};
 
 /// How long to wait for workers before looking at them again, in milliseconds.
@@ -33,6 +34,7 @@ impl Worker {
         let process = unsafe { sys::call(libc::SYS_clone, [libc::SIGCHLD as usize, 0, 0, 0, 0, 0]) };
         if process == 0 {
             end_with_parent();
+            kernel::begin_anew();
             watchdog::watch_anew();
             write(there, &work());
             sys::exit(0);

@@ -7,8 +7,8 @@
 
 use crate::control::Control;
 use crate::fiber::{Fiber, Wants};
-use crate::memory::arena;
-use crate::memory::reset::Snapshot;
+use crate::memory::reset::Copies;
+use crate::memory::{arena, pages};
 use crate::posix::objects::Objects;
 use crate::{site, switch, sys};
 
@@ -22,7 +22,7 @@ struct Lane {
     thread: usize,
     note: [u64; site::WORDS],
     stack: Box<[u8]>,
-    storage: Snapshot,
+    storage: Copies,
     about: About,
 }
 
@@ -83,7 +83,9 @@ pub(super) struct State {
     alive: u64,
     lanes: Vec<Lane>,
     objects: Objects,
-    globals: Snapshot,
+    globals: Copies,
+    /// Pages of libraries, and of memory from before the first run, that runs have written to: where they lie, and what they hold.
+    pages: (Vec<(usize, usize)>, Copies),
     heap: arena::Image,
     descriptors: Vec<[isize; 2]>,
 }
@@ -103,7 +105,8 @@ impl State {
             alive: control.alive,
             lanes: alive.map(lane).collect::<Option<Vec<Lane>>>()?,
             objects: control.objects.clone(),
-            globals: Snapshot::of_variables(),
+            globals: Copies::of_variables(),
+            pages: (pages::written(), Copies::of(pages::written())),
             heap: arena::Image::now()?,
             descriptors: descriptors(),
         })
@@ -124,6 +127,8 @@ impl State {
                     && lane.about == About::of(fiber)
                     && lane.storage.is_now()
             })
+            && self.pages.0 == pages::written()
+            && self.pages.1.is_now()
             && self.globals.differs(&mut words)
             && self.heap.differs(&mut words)
             && self.descriptors == descriptors();
@@ -170,7 +175,7 @@ impl Control {
     /// The code under test writes there. What lies in no block, no variable and no stack is not compared.
     #[cold]
     pub fn wrote(&mut self, address: u64) {
-        let known = arena::inside(address as usize) || Snapshot::covers(address);
+        let known = arena::inside(address as usize) || Copies::covers(address);
         if !known && !self.fibers[..self.created].iter().any(|fiber| fiber.holds(address)) {
             self.endless.disturb();
         }

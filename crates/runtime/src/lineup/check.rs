@@ -81,7 +81,7 @@ pub fn check(object: Object, settings: &Settings) -> ObjectReport {
     settings.races = options.races.unwrap_or(settings.races);
     settings.time_max = options.time_max.or(settings.time_max);
     let times = Times::new(settings.time_max, ENUMERATION, asked.1);
-    let globals = Snapshot::of_globals();
+    let globals = Snapshot::new(settings.stop_at_failure);
     with(|control| control.lineup.results = Results::new(object.void));
     let asked_for = relaxed::relaxing(&object).and_then(|relaxing| Ok((relaxing, specified::built_in(&object)?)));
     let (relaxing, built_in) = match asked_for {

@@ -10,25 +10,30 @@
 
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use selvedge_driver::{FindingKind, Reuse};
 use selvedge_explore::{Access, Kind, Pick};
 
-use crate::control::{active, state, with};
+use crate::control::{state, with};
 use crate::endless::state::differing;
 use crate::fiber::{Wants, fail};
-use crate::heap::{__libc_calloc, __libc_free, __libc_malloc, __libc_memalign, __libc_realloc};
+use crate::memory::before;
+use crate::memory::pool::{self, UNIT};
 use crate::posix::{lifetime, objects};
 use crate::race::{Conflict, Touch};
-use crate::{point, site, sys};
+use crate::{point, site};
 
 const BASE: usize = 0x6000_0000_0000;
 /// For each thread.
 const PART: usize = 64 << 20;
-const SIZE: usize = PART * selvedge_explore::Thread::MAX;
+/// For all threads of a run.
+const PARTS: usize = PART * selvedge_explore::Thread::MAX;
+/// Where the memory lies that was allocated before the run.
+pub const BEFORE: usize = BASE + PARTS;
+const SIZE: usize = PARTS + before::SIZE;
 const SHADOW: usize = 0x6100_0000_0000;
-const UNIT: usize = 16;
 /// Shadow behind the last unit, which is read and written along with it.
 const SPARE: usize = 8;
 /// Blocks of up to this many units are kept in lists by size.
@@ -40,8 +45,12 @@ const TOUCHED_MAX: usize = 4096;
 /// What new memory holds.
 const JUNK: u8 = 0xbe;
 
-const IN_USE: u8 = 1;
-const FREED: u8 = 2;
+/// What the shadow says of sixteen bytes.
+pub const UNUSED: u8 = 0;
+/// In a block.
+pub const IN_USE: u8 = 1;
+/// In a block that was freed.
+pub const FREED: u8 = 2;
 
 /// Freed blocks by size, oldest first.
 struct Lists {
@@ -99,10 +108,11 @@ struct Part {
 /// One part for each thread that has ever allocated.
 #[derive(Default)]
 struct Arena {
-    mapped: bool,
     parts: Vec<Part>,
     /// Blocks that other threads freed.
     shared: Lists,
+    /// Blocks from before the run that it has freed, and how many units each has.
+    gone: Vec<(usize, usize)>,
 }
 
 struct Cell(UnsafeCell<Option<Arena>>);
@@ -127,18 +137,21 @@ fn arena() -> &'static mut Arena {
     unsafe { arena.as_mut().unwrap_unchecked() }
 }
 
-/// Maps the arena. False when its addresses are taken.
+/// Maps the arena, but for what grows of itself. False when its addresses are taken.
 pub fn map() -> bool {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
-    let map = |at: usize, size: usize| {
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping, at addresses that nobody has.
-        let got = unsafe { sys::call(libc::SYS_mmap, [at, size, protection as usize, flags as usize, usize::MAX, 0]) };
-        got == at as isize
-    };
-    let arena = arena();
-    arena.mapped = arena.mapped || map(BASE, SIZE) && map(SHADOW, SIZE / UNIT + SPARE);
-    arena.mapped
+    const NEW: u8 = 0;
+    const DONE: u8 = 1;
+    const FAILED: u8 = 2;
+    static MAPPED: AtomicU8 = AtomicU8::new(NEW);
+    match MAPPED.load(Ordering::Relaxed) {
+        NEW => {
+            // The first call is made before there is a second thread.
+            let done = pool::map(BASE, PARTS) && pool::map(SHADOW, SIZE / UNIT + SPARE);
+            MAPPED.store(if done { DONE } else { FAILED }, Ordering::Relaxed);
+            done
+        }
+        state => state == DONE,
+    }
 }
 
 /// The part of that thread.
@@ -155,9 +168,12 @@ fn add_parts(parts: &mut Vec<Part>, thread: usize) {
     parts.resize_with(thread + 1, Part::default);
 }
 
-/// Everything is free again.
+/// Everything that the run allocated is free again, and everything that it freed of what there was before is not.
 pub fn reset() {
     arena().shared.clear();
+    for (block, units) in arena().gone.drain(..) {
+        mark(block, units, IN_USE);
+    }
     for (number, part) in arena().parts.iter_mut().enumerate() {
         if part.used > 0 {
             // SAFETY: the shadow of what was handed out.
@@ -252,7 +268,7 @@ fn fill(block: usize, units: usize) {
 
 /// Says of units that begin at this address what they are; as with [`fill`], without a call if there are few.
 #[inline(always)]
-fn mark(address: usize, units: usize, state: u8) {
+pub fn mark(address: usize, units: usize, state: u8) {
     let at = shadow(address);
     // SAFETY: the shadow of units inside the arena, and there is room behind the last one.
     unsafe {
@@ -276,6 +292,12 @@ pub fn offset(address: usize) -> usize {
 pub fn is_freed(address: usize) -> bool {
     // SAFETY: shadow of an address inside the arena.
     inside(address) && unsafe { *shadow(address) } == FREED
+}
+
+/// Whether a block that is in use begins at an address inside the arena.
+pub fn is_block(address: usize) -> bool {
+    // SAFETY: shadow of an address inside the arena.
+    address.is_multiple_of(UNIT) && unsafe { *shadow(address) == IN_USE && *shadow(address - UNIT) != IN_USE }
 }
 
 /// Whether an access touches no arena memory that is not in use, as far as that is seen at a glance.
@@ -384,7 +406,8 @@ fn keep(block: usize, units: usize) {
     arena().shared.push(units, block);
 }
 
-fn allocate(size: usize, align: usize) -> *mut c_void {
+/// A block for the thread that runs, or null.
+pub fn allocate(size: usize, align: usize) -> *mut c_void {
     let pc = site::pc();
     if size >= PART - UNIT {
         return std::ptr::null_mut();
@@ -425,15 +448,19 @@ fn allocate(size: usize, align: usize) -> *mut c_void {
     block as *mut c_void
 }
 
-fn release(block: usize, pc: u64) {
+/// The thread that runs frees a block.
+pub fn release(block: usize, pc: u64) {
     // SAFETY: shadow of an address inside the arena.
     let found = unsafe { *shadow(block) };
-    if found != IN_USE || !block.is_multiple_of(UNIT) {
+    if !is_block(block) {
         free_of_none(block, found, pc);
     }
     // SAFETY: the unit before a block in use holds its size.
     let units = unsafe { *((block - UNIT) as *const usize) } / UNIT;
     mark(block, units, FREED);
+    if block >= BEFORE {
+        arena().gone.push((block, units));
+    }
     // SAFETY: code under control calls; the borrow ends before anything fails.
     let control = unsafe { state() };
     control.fiber().effect();
@@ -455,7 +482,12 @@ fn release(block: usize, pc: u64) {
 #[cold]
 #[inline(never)]
 fn free_of_none(block: usize, found: u8, pc: u64) -> ! {
-    let (offset, what) = (block - BASE, if found == FREED { "is free already" } else { "was not allocated" });
+    let what = match found {
+        FREED => "is free already",
+        IN_USE => "is in the middle of a block",
+        _ => "was not allocated",
+    };
+    let offset = block - BASE;
     fail(FindingKind::DoubleFree, format!("free of memory that {what} (heap+{offset:#x})"), pc);
 }
 
@@ -478,119 +510,7 @@ fn look_for_races(block: usize, pc: u64) {
 }
 
 /// The size that was asked for.
-fn size_of_block(block: usize) -> usize {
+pub fn size_of_block(block: usize) -> usize {
     // SAFETY: the unit before a block holds its size.
     unsafe { *((block - UNIT) as *const usize).add(1) }
-}
-
-crate::entries! {
-    malloc => malloc_at;
-    free => free_at;
-    calloc => calloc_at;
-    realloc => realloc_at;
-    reallocarray => reallocarray_at;
-    memalign => memalign_at;
-    aligned_alloc => memalign_at;
-    posix_memalign => posix_memalign_at;
-    malloc_usable_size => usable_size_at;
-    valloc => valloc_at;
-}
-
-unsafe extern "C" fn malloc_at(size: usize) -> *mut c_void {
-    // SAFETY: libc's own.
-    if active() { allocate(size, UNIT) } else { unsafe { __libc_malloc(size) } }
-}
-
-unsafe extern "C" fn free_at(block: *mut c_void) {
-    if inside(block as usize) {
-        // What a run allocated is gone when the run is; nobody outside can own it.
-        if active() {
-            release(block as usize, site::pc());
-        }
-    } else {
-        // SAFETY: not ours, so libc's.
-        unsafe { __libc_free(block) }
-    }
-}
-
-unsafe extern "C" fn calloc_at(count: usize, size: usize) -> *mut c_void {
-    if !active() {
-        // SAFETY: libc's own.
-        return unsafe { __libc_calloc(count, size) };
-    }
-    let Some(total) = count.checked_mul(size) else { return std::ptr::null_mut() };
-    let block = allocate(total, UNIT);
-    if !block.is_null() {
-        // SAFETY: a block of that size.
-        unsafe { std::ptr::write_bytes(block.cast::<u8>(), 0, total) };
-    }
-    block
-}
-
-unsafe extern "C" fn realloc_at(block: *mut c_void, size: usize) -> *mut c_void {
-    let pc = site::pc();
-    if !(inside(block as usize) || active() && block.is_null()) {
-        // SAFETY: not ours, so libc's.
-        return unsafe { __libc_realloc(block, size) };
-    }
-    if !active() {
-        return std::ptr::null_mut();
-    }
-    if block.is_null() {
-        return allocate(size, UNIT);
-    }
-    check(block as usize, 1, true, pc);
-    let old = size_of_block(block as usize);
-    let other = allocate(size, UNIT);
-    if !other.is_null() {
-        // SAFETY: both blocks are in use and large enough.
-        unsafe { std::ptr::copy_nonoverlapping(block.cast::<u8>(), other.cast::<u8>(), old.min(size)) };
-        release(block as usize, pc);
-    }
-    other
-}
-
-unsafe extern "C" fn reallocarray_at(block: *mut c_void, count: usize, size: usize) -> *mut c_void {
-    match count.checked_mul(size) {
-        // SAFETY: as `realloc`.
-        Some(total) => unsafe { realloc_at(block, total) },
-        None => std::ptr::null_mut(),
-    }
-}
-
-unsafe extern "C" fn memalign_at(align: usize, size: usize) -> *mut c_void {
-    if !active() {
-        // SAFETY: libc's own.
-        return unsafe { __libc_memalign(align, size) };
-    }
-    if align.is_power_of_two() { allocate(size, align) } else { std::ptr::null_mut() }
-}
-
-unsafe extern "C" fn posix_memalign_at(out: *mut *mut c_void, align: usize, size: usize) -> c_int {
-    if !align.is_power_of_two() || !align.is_multiple_of(size_of::<usize>()) {
-        return libc::EINVAL;
-    }
-    // SAFETY: as `memalign`; the caller gives a place for the answer.
-    unsafe {
-        let block = memalign_at(align, size);
-        if block.is_null() {
-            return libc::ENOMEM;
-        }
-        out.write(block);
-    }
-    0
-}
-
-unsafe extern "C" fn usable_size_at(block: *mut c_void) -> usize {
-    if inside(block as usize) {
-        return size_of_block(block as usize);
-    }
-    // libc keeps the size of a block of its own, with flags, in the word before it.
-    // SAFETY: glibc's layout, for a block that is not null.
-    if block.is_null() { 0 } else { unsafe { (*(block as *const usize).sub(1) & !7) - 8 } }
-}
-
-unsafe extern "C" fn valloc_at(size: usize) -> *mut c_void {
-    // SAFETY: as `memalign`.
-    unsafe { memalign_at(4096, size) }
 }

@@ -1,22 +1,38 @@
-//! Global and thread-local variables as they were before the first run.
+//! Everything as it was before the first run: variables, global and thread-local, those of libraries too, and memory that was allocated before.
 //!
-//! Invariant: a snapshot covers the writable segments of every module that the code under test may own, and none of the runtime's
-//! or libc's. Restoring copies it back: about 50 µs a megabyte.
+//! Invariant: what is put back covers the writable segments of every module but those that keep their state ([`KEPT`]). Variables of the code under test are copied
+//! whole: about 50 µs a megabyte. Of the system's libraries, and of memory, only what runs write to is ([`pages`]).
 
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
 
 use crate::endless::state::differing;
+use crate::memory::environment::Environment;
+use crate::memory::{before, files, kernel, pages};
+use crate::posix::process;
+use crate::sys;
 
 /// Contents of memory, to be put back.
 #[derive(Default)]
-pub struct Snapshot {
+pub struct Copies {
     parts: Vec<(usize, Box<[u8]>)>,
 }
 
-/// Modules that keep state of their own across runs.
-const KEPT: [&str; 9] =
+/// Everything that a search puts back after each of its runs, until this is dropped.
+pub struct Snapshot {
+    variables: Copies,
+    environment: Environment,
+}
+
+/// Libraries of the system: no code under test.
+const SYSTEM: [&str; 9] =
     ["libc.so", "ld-linux", "linux-vdso", "libgcc_s", "libm.so", "libstdc++", "libpthread", "libdl", "libselvedge"];
+
+/// Those that keep their state across runs: the linker knows what the system has mapped, and libgcc only remembers where it found things.
+const KEPT: [&str; 4] = ["ld-linux", "linux-vdso", "libgcc_s", OWN];
+
+/// What the runtime's file is called.
+const OWN: &str = "libselvedge";
 
 /// Where the variables of those modules lie: first address and size.
 static KEPT_DATA: OnceLock<Vec<(usize, usize)>> = OnceLock::new();
@@ -29,45 +45,69 @@ pub fn is_kept(address: usize) -> bool {
     KEPT_DATA.get().is_some_and(|kept| kept.iter().any(|&(start, size)| address.wrapping_sub(start) < size))
 }
 
-struct Walk {
-    thread: bool,
-    ranges: Vec<(usize, usize)>,
-    kept: Vec<(usize, usize)>,
+/// Whether a module is one of these.
+fn is_one(name: &[u8], modules: &[&str]) -> bool {
+    modules.iter().any(|module| name.windows(module.len()).any(|part| part == module.as_bytes()))
 }
 
-unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, walk: *mut c_void) -> c_int {
-    // SAFETY: the linker's description of a module, and what `ranges` passed.
-    let (info, walk) = unsafe { (&*info, &mut *walk.cast::<Walk>()) };
-    // SAFETY: a string that the linker keeps.
-    let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_bytes();
-    let is = |kept: &&str| name.windows(kept.len()).any(|part| part == kept.as_bytes());
-    // What the C++ library keeps for a thread, such as exceptions on their way, belongs to the run.
-    let kept = KEPT.iter().any(is) && !(walk.thread && is(&"libstdc++"));
-    // SAFETY: the module's program headers.
-    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+/// Variables of the loaded modules, first address and size.
+#[derive(Default)]
+struct Variables {
+    /// Of the code under test.
+    tested: Vec<(usize, usize)>,
+    /// Of libraries of the system.
+    system: Vec<(usize, usize)>,
+    /// Of those that keep their state.
+    kept: Vec<(usize, usize)>,
+    /// Thread-local ones of the thread that looks.
+    local: Vec<(usize, usize)>,
+}
+
+unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> c_int {
+    // SAFETY: the linker's description of a module, and what `variables` passed.
+    let (info, found) = unsafe { (&*info, &mut *found.cast::<Variables>()) };
+    // SAFETY: a string that the linker keeps; the module's program headers.
+    let (name, headers) = unsafe {
+        let headers = std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
+        (CStr::from_ptr(info.dlpi_name).to_bytes(), headers)
+    };
     let base = info.dlpi_addr as usize;
     let protected = headers.iter().find(|header| header.p_type == libc::PT_GNU_RELRO);
     let protected = protected.map_or((0, 0), |header| {
         let start = base + header.p_vaddr as usize;
         (start, (start + header.p_memsz as usize) & !0xfff)
     });
+    let globals = if is_one(name, &KEPT) {
+        &mut found.kept
+    } else if is_one(name, &SYSTEM) {
+        &mut found.system
+    } else {
+        &mut found.tested
+    };
     for header in headers {
-        if walk.thread && !kept && header.p_type == libc::PT_TLS && !info.dlpi_tls_data.is_null() {
-            walk.ranges.push((info.dlpi_tls_data as usize, header.p_memsz as usize));
+        if header.p_type == libc::PT_TLS && !info.dlpi_tls_data.is_null() && !is_one(name, &[OWN]) {
+            found.local.push((info.dlpi_tls_data as usize, header.p_memsz as usize));
         }
-        if !walk.thread && header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0 {
+        if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0 {
             let mut start = base + header.p_vaddr as usize;
             let end = start + header.p_memsz as usize;
             if start >= protected.0 && start < protected.1 {
                 start = protected.1;
             }
             if start < end {
-                let ranges = if kept { &mut walk.kept } else { &mut walk.ranges };
-                ranges.push((start, end - start));
+                globals.push((start, end - start));
             }
         }
     }
     0
+}
+
+/// Looks where variables lie.
+fn variables() -> Variables {
+    let mut found = Variables::default();
+    // SAFETY: the callback gets what it expects.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut found).cast()) };
+    found
 }
 
 /// Where modules lie: first address and one past the last, of each segment.
@@ -95,7 +135,7 @@ unsafe extern "C" fn visit_segments(info: *mut libc::dl_phdr_info, _: usize, fou
         let headers = std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
         (CStr::from_ptr(info.dlpi_name).to_bytes(), headers)
     };
-    let kept = KEPT.iter().any(|kept| name.windows(kept.len()).any(|part| part == kept.as_bytes()));
+    let kept = is_one(name, &SYSTEM);
     let here = visit_segments as *const () as u64;
     for header in headers {
         let start = info.dlpi_addr + header.p_vaddr;
@@ -158,32 +198,43 @@ fn touch_storage() {
     }
 }
 
-impl Snapshot {
-    fn of(thread: bool) -> Self {
-        let mut walk = Walk { thread, ranges: Vec::new(), kept: Vec::new() };
-        // SAFETY: the callback gets the walk.
-        unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut walk).cast()) };
-        if !thread {
-            KEPT_DATA.get_or_init(|| walk.kept);
-        }
-        Self::copy(walk.ranges.into_iter())
-    }
+/// What libc keeps of the calling thread in its control block: values of keys, the buffer of `strerror`. Not what the kernel knows of, nor what other threads do:
+/// lists of threads, the thread's number, the list of its robust mutexes, restartable sequences.
+fn control_block() -> (usize, usize) {
+    /// Where the handlers of `pthread_cleanup_push` are, behind those; so in every version of glibc for this processor.
+    const FIRST: usize = 760;
+    // SAFETY: asks the linker for variables of libc that only libc writes to.
+    let word = |name: &CStr| unsafe {
+        let found = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).cast::<u32>();
+        if found.is_null() { None } else { Some(*found as usize) }
+    };
+    // Restartable sequences come last, where there are any.
+    let end = word(c"__rseq_offset").or_else(|| word(c"_thread_db_sizeof_pthread")).unwrap_or(FIRST);
+    (crate::switch::fs_base() as usize + FIRST, end.saturating_sub(FIRST))
+}
 
-    /// The global variables.
-    pub fn of_globals() -> Self {
-        Self::of(false)
+impl Copies {
+    /// Copies what is there.
+    pub fn of(places: Vec<(usize, usize)>) -> Self {
+        let copy = |(start, size): (usize, usize)| {
+            // SAFETY: writable segments and thread-local storage of loaded modules are readable.
+            (start, unsafe { std::slice::from_raw_parts(start as *const u8, size) }.into())
+        };
+        Copies { parts: places.into_iter().map(copy).collect() }
     }
 
     /// The calling thread's thread-local variables.
     pub fn of_thread() -> Self {
         touch_storage();
-        Self::of(true)
+        let mut places = variables().local;
+        places.push(control_block());
+        Copies::of(places)
     }
 
     /// The variables of the code under test as they are now, for a later comparison.
     pub fn of_variables() -> Self {
         let data = VARIABLES.get_or_init(|| modules().data);
-        Self::copy(data.iter().map(|&(start, end)| (start as usize, (end - start) as usize)))
+        Self::of(data.iter().map(|&(start, end)| (start as usize, (end - start) as usize)).collect())
     }
 
     /// Whether an address lies among them.
@@ -193,13 +244,7 @@ impl Snapshot {
 
     /// What is now where this was copied from.
     pub fn again(&self) -> Self {
-        Self::copy(self.parts.iter().map(|(start, bytes)| (*start, bytes.len())))
-    }
-
-    fn copy(ranges: impl Iterator<Item = (usize, usize)>) -> Self {
-        // SAFETY: variables of loaded modules are readable.
-        let copy = |(start, size)| (start, unsafe { std::slice::from_raw_parts(start as *const u8, size) }.into());
-        Snapshot { parts: ranges.map(copy).collect() }
+        Self::of(self.parts.iter().map(|(start, bytes)| (*start, bytes.len())).collect())
     }
 
     /// Whether everything is as it was.
@@ -226,4 +271,69 @@ impl Snapshot {
             unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), *start as *mut u8, bytes.len()) };
         }
     }
+}
+
+impl Snapshot {
+    /// A search begins. With `copying` no memory is made read-only for it.
+    pub fn new(copying: bool) -> Self {
+        crate::session::flush();
+        files::begin();
+        let found = variables();
+        KEPT_DATA.get_or_init(|| found.kept);
+        let snapshot = Snapshot { variables: Copies::of(found.tested), environment: Environment::new() };
+        let system = found.system.into_iter().map(|(start, size)| (start & !0xfff, (start + size + 0xfff) & !0xfff));
+        before::set_over(true);
+        process::handle(libc::SIGSEGV);
+        let copying = copying
+            || !kernel::begin(modules().own) && {
+                sys::complain(
+                    "selvedge: this system hands over no system calls: all memory is put back, which takes longer\n",
+                );
+                true
+            };
+        if !pages::begin(system.chain(before::used()), copying) {
+            sys::complain("selvedge: no memory to put libraries back between runs\n");
+            sys::exit(2);
+        }
+        snapshot
+    }
+
+    /// Puts everything back.
+    pub fn restore(&self) {
+        write_out();
+        pages::restore();
+        self.variables.restore();
+        self.environment.restore();
+        files::restore();
+        kernel::renew();
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        kernel::end();
+        files::end();
+        pages::end();
+        before::set_over(false);
+    }
+}
+
+/// Writes what the run has printed and libc has not written yet: its stream forgets that.
+fn write_out() {
+    /// Where glibc keeps how much of a stream's buffer is to be written, and its descriptor; part of its binary interface.
+    const WRITE_BASE: usize = 32;
+    const FILE_NUMBER: usize = 112;
+    // SAFETY: libc's stream; nobody else prints.
+    unsafe {
+        let stream = stdout as usize;
+        let [base, end] = *((stream + WRITE_BASE) as *const [usize; 2]);
+        if end > base {
+            let number = *((stream + FILE_NUMBER) as *const c_int);
+            sys::call(libc::SYS_write, [number as usize, base, end - base, 0, 0, 0]);
+        }
+    }
+}
+
+unsafe extern "C" {
+    static stdout: *mut libc::FILE;
 }

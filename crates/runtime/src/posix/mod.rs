@@ -4,7 +4,6 @@ pub mod attempt;
 pub mod barrier;
 pub mod c11;
 pub mod condition;
-pub mod descriptors;
 pub mod exception;
 pub mod futex;
 pub mod future;

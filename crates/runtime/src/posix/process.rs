@@ -8,6 +8,7 @@ use selvedge_driver::FindingKind;
 use crate::abi::left_over;
 use crate::control::{active, set_active, with};
 use crate::fiber::fail;
+use crate::memory::pages;
 use crate::posix::real;
 use crate::retry::step;
 use crate::{site, sys};
@@ -215,6 +216,13 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, state:
     }
     // SAFETY: the kernel passes the interrupted context.
     let registers = unsafe { &mut (*state.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    /// What the processor says of a fault at a write.
+    const WRITE: i64 = 2;
+    // SAFETY: the kernel's description of the signal.
+    let address = unsafe { (*info).si_addr() } as u64;
+    if signal == libc::SIGSEGV && registers[libc::REG_ERR as usize] & WRITE != 0 && pages::fault(address as usize) {
+        return;
+    }
     if step::fault(state) || signal == libc::SIGILL && left_over::stopped(registers) {
         return;
     }
@@ -225,8 +233,6 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, state:
         return;
     }
     let name = FATAL.iter().find(|(number, _)| *number == signal).map_or("signal", |(_, name)| name);
-    // SAFETY: the kernel's description of the signal.
-    let address = unsafe { (*info).si_addr() } as u64;
     let (bottom, top) = with(|control| (control.fiber().bottom, control.fiber().top));
     const GUARD: u64 = 64 << 10;
     let message = if signal == libc::SIGSEGV && address < bottom + GUARD && address + GUARD > bottom && address < top {
@@ -263,15 +269,9 @@ pub fn install_handlers() {
     handle(WAKE_UP);
 }
 
-/// Has the signal handled here.
-fn handle(signal: c_int) {
-    // SAFETY: the handler leaves by switching stacks, or lets the signal take its course.
-    unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = on_signal as *const () as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_ONSTACK;
-        libc::sigaction(signal, &action, std::ptr::null_mut());
-    }
+/// Has the signal handled here: the handler leaves by switching stacks, or lets the signal take its course.
+pub fn handle(signal: c_int) {
+    sys::handle(signal, on_signal);
 }
 
 /// Has the signals of an overflown stack handled here from the start. Rust's standard library then leaves them alone, and does not keep

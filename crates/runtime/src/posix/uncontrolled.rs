@@ -12,9 +12,10 @@ use std::sync::atomic::AtomicUsize;
 
 use selvedge_driver::FindingKind;
 
-use super::{descriptors, real};
+use super::real;
 use crate::control::active;
 use crate::fiber::fail;
+use crate::memory::files;
 use crate::site;
 
 /// A function that is not controlled.
@@ -209,7 +210,7 @@ fn opens(path: usize, writes: bool) -> Option<&'static str> {
     if writes && !is_sink(path) {
         return Some(FILES);
     }
-    descriptors::opening();
+    files::opened();
     None
 }
 
@@ -230,7 +231,7 @@ fn leads_out(descriptor: usize) -> Option<&'static str> {
     };
     match kind {
         libc::S_IFCHR | libc::S_IFBLK | libc::S_IFDIR => None,
-        libc::S_IFREG if descriptors::is_of_run(descriptor) => None,
+        libc::S_IFREG if files::is_of_run(descriptor) => None,
         libc::S_IFREG => Some("the file was opened before the run, and is not put back"),
         _ => Some(HAND_OVER),
     }

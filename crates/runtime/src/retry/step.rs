@@ -156,11 +156,8 @@ pub fn prepare() -> bool {
     // SAFETY: no run is under way; a handler that returns.
     unsafe {
         STEPPER = Some(stepper_new);
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = on_trap as *const () as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-        libc::sigaction(libc::SIGTRAP, &action, std::ptr::null_mut());
     }
+    sys::handle(libc::SIGTRAP, on_trap);
     let Some(stepper) = self::stepper() else { return false };
     // SAFETY: sets the trap flag; the handler notes that it came, and clears the flag.
     unsafe { std::arch::asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq", "nop", "nop") };
