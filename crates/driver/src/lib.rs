@@ -17,7 +17,7 @@ mod settings;
 mod source;
 mod watch;
 
-pub use compile::{BEFORE_LIBSTDCXX, CompileError, Compiler, Source, compile, supported};
+pub use compile::{ASSEMBLER, BEFORE_LIBSTDCXX, CompileError, Compiler, Source, assemble, compile, supported};
 pub use finding::{
     Finding, FindingError, FindingKind, HELD_STILL, OtherAccess, Place, RETURNED, STUCK, StepRecord, ThreadRecord,
     Waits,

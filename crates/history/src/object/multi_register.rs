@@ -164,6 +164,10 @@ impl Object for MultiRegister {
         }
     }
 
+    fn is_told_by_results(&self) -> bool {
+        self.initial.is_none()
+    }
+
     fn answers(&self, state: &State, input: &Input, answers: &mut Vec<Value>) {
         let mut after = state.clone();
         let mut results = Vec::with_capacity(input.steps.len());

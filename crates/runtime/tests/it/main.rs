@@ -22,4 +22,5 @@ mod rust_alone;
 mod shared_pointer;
 mod source;
 mod specified;
+mod standards;
 mod symbols;
