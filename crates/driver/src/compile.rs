@@ -160,7 +160,7 @@ const WRAPPED: [&str; 80] = [
 ];
 
 /// What `__cplusplus` is from C++20 on, at least.
-const CPP20: u64 = 2020_02;
+const CPP20: u64 = 202_002;
 
 /// The directory, beside `selvedge.h`, of headers that stand before those of libstdc++.
 pub const BEFORE_LIBSTDCXX: &str = "before-libstdc++";
