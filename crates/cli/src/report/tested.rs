@@ -3,13 +3,17 @@
 //! Invariant: coverage is stated with every verdict, relative to what was controlled. What was only sampled, or was cut short, never
 //! reads as complete.
 
+mod document;
+
+pub use document::Found;
+
 use std::collections::HashMap;
-use std::path::Path;
 
 use selvedge_driver::{
     CoverageRecord, Finding, FindingKind, HELD_STILL, ObjectReport, RETURNED, STUCK, Search, Settings, TestReport,
 };
-use serde::Serialize;
+
+use document::{Document, TestDocument};
 
 use super::Entry;
 use super::interleaving;
@@ -455,149 +459,6 @@ fn verdict_name(exit: Exit) -> &'static str {
         Exit::Pass => "pass",
         Exit::Violation => "fail",
         _ => "unknown",
-    }
-}
-
-#[derive(Serialize)]
-struct Document<'a> {
-    file: &'a str,
-    verdict: &'static str,
-    criterion: &'static str,
-    coverage: &'static str,
-    seconds: f64,
-    version: &'static str,
-    compiler: &'a str,
-    strategy: &'static str,
-    runs: u64,
-    redundant: u64,
-    blocked: u64,
-    points: u64,
-    histories: u64,
-    cpu_seconds: f64,
-    findings: Vec<Found>,
-    time_max: Option<f64>,
-    tests: Vec<TestDocument>,
-    /// What there is no report of.
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    lost: &'a [String],
-}
-
-#[derive(Serialize)]
-struct TestDocument {
-    test: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    function: Option<String>,
-    verdict: &'static str,
-    coverage: &'static str,
-    covered: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bound: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    limit: Option<&'static str>,
-    /// Why not everything was tested that had to be.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    /// Whether the panic that was found is one that the test asks for.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    expected: bool,
-    strategy: &'static str,
-    preemptions: u32,
-    depth: u32,
-    seed: u64,
-    steps_max: u64,
-    retries: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    runs_max: Option<u64>,
-    runs: u64,
-    redundant: u64,
-    blocked: u64,
-    points: u64,
-    histories: u64,
-    cpu_seconds: f64,
-    findings: Vec<Found>,
-    /// What was not controlled, and where: nothing is claimed then.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    unknowns: Vec<Found>,
-    #[serde(flatten)]
-    object: Option<objects::Document>,
-}
-
-/// A finding in JSON; the rest of it is in its file.
-#[derive(Clone, Serialize)]
-pub struct Found {
-    test: String,
-    kind: &'static str,
-    message: String,
-    /// Its file, where it has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<String>,
-    /// Why there is no file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unsaved: Option<String>,
-    /// The source line to look at, where it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<u32>,
-}
-
-impl Found {
-    /// One that is no violation, and is not kept.
-    fn without_file(finding: &Finding, names: &mut Names) -> Self {
-        Found { path: None, ..Found::new(finding, &Saved::at(""), names) }
-    }
-
-    /// The finding in the file of that name.
-    pub fn new(finding: &Finding, saved: &Saved, names: &mut Names) -> Self {
-        let message = interleaving::explained(finding, names);
-        let own = names.own_line(finding).map(|line| (from_here(&line.file), line.line));
-        // A panic has been caught by the time it is reported; its message has the line.
-        let (file, line) = own.or_else(|| interleaving::told(&finding.message)?.1).unzip();
-        let (path, unsaved) = match &saved.error {
-            None => (Some(saved.path.clone()), None),
-            Some(_) => (None, Some(unsaved(saved))),
-        };
-        Found { test: finding.test.clone(), kind: finding.kind.name(), message, path, unsaved, file, line }
-    }
-}
-
-/// A path as seen from the current directory, if it leads below it.
-fn from_here(file: &str) -> String {
-    let here = std::env::current_dir().unwrap_or_default();
-    Path::new(file).strip_prefix(here).map_or_else(|_| file.to_owned(), |path| path.display().to_string())
-}
-
-impl TestDocument {
-    fn new(test: &Tested, names: &mut Names) -> Self {
-        let (report, settings) = (&test.report, &test.settings);
-        let found = report.findings.iter().zip(&test.paths);
-        TestDocument {
-            test: report.test.clone(),
-            function: test.function.clone(),
-            verdict: verdict_name(test.exit()),
-            coverage: test.coverage_name(),
-            covered: test.coverage(),
-            bound: report.bound,
-            limit: test.limit(),
-            reason: test.object.as_ref().and_then(|object| object.limit.as_deref()).or(test.lost.as_deref()).map(clean),
-            expected: test.expected,
-            strategy: name_of(settings.search),
-            preemptions: settings.preemptions,
-            depth: settings.depth,
-            seed: settings.seed,
-            steps_max: settings.steps_max,
-            retries: settings.retries,
-            runs_max: Some(settings.runs_max).filter(|&runs| runs != u64::MAX),
-            runs: report.runs,
-            redundant: report.redundant,
-            blocked: report.blocked,
-            points: report.points,
-            histories: report.histories,
-            cpu_seconds: round(report.cpu_seconds),
-            findings: found.map(|(finding, path)| Found::new(finding, path, names)).collect(),
-            unknowns: report.unknowns.iter().map(|unknown| Found::without_file(unknown, names)).collect(),
-            object: test.object.as_ref().map(objects::Document::new),
-        }
     }
 }
 
