@@ -30,10 +30,14 @@ pub fn opened() {
     OPENED.store(true, Ordering::Relaxed);
 }
 
-/// Whether the run has opened that descriptor.
-pub fn is_of_run(descriptor: usize) -> bool {
+/// Whether what the run does with that file leaves nothing behind: the run has opened it, or only reads it and its place is put back.
+pub fn is_put_back(descriptor: usize) -> bool {
     // SAFETY: code under control calls, between two calls of the search.
-    unsafe { (*FILES.0.get()).open.binary_search(&descriptor).is_err() }
+    let files = unsafe { &*FILES.0.get() };
+    // SAFETY: asks the kernel about a descriptor.
+    let flags = unsafe { sys::call(libc::SYS_fcntl, [descriptor, libc::F_GETFL as usize, 0, 0, 0, 0]) };
+    let only_read = flags >= 0 && flags as c_int & libc::O_ACCMODE == libc::O_RDONLY;
+    only_read || files.open.binary_search(&descriptor).is_err()
 }
 
 /// A search begins: notes what is open now.
@@ -76,6 +80,9 @@ fn reopen(file: usize) {
 fn open() -> Vec<usize> {
     let numbers = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let mut open: Vec<usize> = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    // The directory itself was among them while it was read.
+    // SAFETY: asks the kernel about descriptors.
+    open.retain(|&file| unsafe { sys::call(libc::SYS_fcntl, [file, libc::F_GETFD as usize, 0, 0, 0, 0]) >= 0 });
     open.sort_unstable();
     open
 }

@@ -214,8 +214,8 @@ fn opens(path: usize, writes: bool) -> Option<&'static str> {
     None
 }
 
-/// Why a run ends where it uses that descriptor: it leads to another thread or process, or to a file whose position nobody puts back. The standard
-/// streams, devices and what the run itself has opened are let through.
+/// Why a run ends where it uses that descriptor: it leads to another thread or process, or to a file that was opened before for writing. The standard
+/// streams, devices and files that are only read are let through.
 fn leads_out(descriptor: usize) -> Option<&'static str> {
     let descriptor = descriptor as i32 as usize;
     if descriptor <= 2 {
@@ -231,8 +231,8 @@ fn leads_out(descriptor: usize) -> Option<&'static str> {
     };
     match kind {
         libc::S_IFCHR | libc::S_IFBLK | libc::S_IFDIR => None,
-        libc::S_IFREG if files::is_of_run(descriptor) => None,
-        libc::S_IFREG => Some("the file was opened before the run, and is not put back"),
+        libc::S_IFREG if files::is_put_back(descriptor) => None,
+        libc::S_IFREG => Some(FILES),
         _ => Some(HAND_OVER),
     }
 }
