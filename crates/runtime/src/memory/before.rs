@@ -117,10 +117,12 @@ pub fn release(block: usize) {
         }
         // SAFETY: a block in use has its sizes in the unit before.
         let [noted, _] = unsafe { *((block - UNIT) as *const [usize; 2]) };
-        let moved = noted & MOVED != 0;
-        // SAFETY: and where it was moved, what was taken is noted before that.
-        let [start, total] =
-            if moved { unsafe { *((block - 2 * UNIT) as *const [usize; 2]) } } else { [block - UNIT, noted + UNIT] };
+        let [start, total] = if noted & MOVED == 0 {
+            [block - UNIT, noted + UNIT]
+        } else {
+            // SAFETY: where it was moved, what was taken is noted before that.
+            unsafe { *((block - 2 * UNIT) as *const [usize; 2]) }
+        };
         arena::mark(block, noted / UNIT, FREED);
         pools.of(total).give(start, total);
     });

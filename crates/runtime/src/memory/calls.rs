@@ -71,7 +71,8 @@ unsafe extern "C" fn free_at(block: *mut c_void) {
 unsafe extern "C" fn calloc_at(count: usize, size: usize) -> *mut c_void {
     let Some(total) = count.checked_mul(size) else { return std::ptr::null_mut() };
     let block = block_for(total, UNIT);
-    if !block.is_null() && !(before::inside(block as usize) && before::is_zero(total)) {
+    let is_zero = before::inside(block as usize) && before::is_zero(total);
+    if !block.is_null() && !is_zero {
         // SAFETY: a block of that size.
         unsafe { std::ptr::write_bytes(block.cast::<u8>(), 0, total) };
     }

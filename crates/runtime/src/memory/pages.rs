@@ -188,7 +188,8 @@ pub fn begin(regions: impl Iterator<Item = (usize, usize)>, copying: bool) -> bo
         if !copying {
             GUARDED.store(true, Ordering::Relaxed);
             let others = pages.regions().iter().filter(|region| !small(region));
-            if !others.map(|region| protect(region.start, region.end, false)).fold(true, |all, one| all && one) {
+            let refused = others.filter(|region| !protect(region.start, region.end, false)).count();
+            if refused > 0 {
                 pages.learn_all();
             }
         }
