@@ -409,3 +409,28 @@ fn deadlock_lock_held_over_join() {
         thread.join().unwrap();
     });
 }
+
+/// What a process outside does, and what is in files, is not controlled.
+#[test]
+fn uncontrolled_process() {
+    selvedge::explore(|| {
+        let status = std::process::Command::new("true").status();
+        assert!(status.unwrap().success());
+    });
+}
+
+#[test]
+fn uncontrolled_file() {
+    selvedge::explore(|| {
+        let path = std::env::temp_dir().join("selvedge-left-behind");
+        std::fs::File::create_new(path).unwrap();
+    });
+}
+
+#[test]
+fn uncontrolled_socket() {
+    selvedge::explore(|| {
+        let (one, other) = std::os::unix::net::UnixStream::pair().unwrap();
+        drop((one, other));
+    });
+}

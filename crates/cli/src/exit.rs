@@ -9,7 +9,7 @@
 pub enum Exit {
     /// The property holds, or the command did what was asked.
     Pass,
-    /// A limit was reached before an answer was found.
+    /// A limit was reached before an answer was found, or there was nothing to test.
     Unknown,
     /// The property does not hold.
     Violation,
@@ -44,7 +44,7 @@ Exit codes:
   0    pass
   1    violation found
   2    wrong input or usage
-  3    unknown: a limit was reached, or Ctrl-C
+  3    unknown: a limit was reached, nothing was tested, or Ctrl-C
   101  a bug in selvedge
 With several files the worst one counts: 101, then 2, 1, 3, 0.";
 

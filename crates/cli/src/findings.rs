@@ -59,8 +59,24 @@ struct BuildPart {
     build: Build,
 }
 
-/// Writes a finding with what is needed to build its program again, and answers the path. The names are those of that program.
-pub fn write(finding: &Finding, build: &Build, directory: &Path, names: &mut Names) -> Result<String, Trouble> {
+/// Where a finding was written, or was to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saved {
+    /// The file.
+    pub path: String,
+    /// Why it is not there: a violation is one, whether it can be kept or not.
+    pub error: Option<String>,
+}
+
+impl Saved {
+    /// A finding in a file.
+    pub fn at(path: &str) -> Self {
+        Saved { path: path.to_owned(), error: None }
+    }
+}
+
+/// Writes a finding with what is needed to build its program again. The names are those of that program.
+pub fn write(finding: &Finding, build: &Build, directory: &Path, names: &mut Names) -> Saved {
     let identity = format!("{} {}", finding.program, finding.schedule);
     let plain: String = finding.test.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).take(100).collect();
     let name = format!("{plain}-{}-{:08x}.json", finding.kind, hash(identity.as_bytes()) >> 32);
@@ -70,8 +86,18 @@ pub fn write(finding: &Finding, build: &Build, directory: &Path, names: &mut Nam
     let lines = finding.steps.iter().map(&mut line).collect();
     let document = json::write(&FindingFile { finding, build, lines }) + "\n";
     let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, document));
-    written.map_err(|error| Trouble::new(&shown, format!("cannot write the finding: {error}")))?;
-    Ok(shown)
+    if written.is_err() {
+        // Half a finding is none; one of an earlier search stays only if it could not be touched.
+        let _ = std::fs::remove_file(&path);
+    }
+    Saved { path: shown, error: written.err().map(|error| error.to_string()) }
+}
+
+/// Says lines and variables for addresses in why not everything was tested.
+pub fn name_places(object: &mut Option<driver::ObjectReport>, program: &str) {
+    if let Some(limit) = object.as_mut().and_then(|object| object.limit.as_mut()).filter(|limit| limit.contains("0x")) {
+        *limit = Names::new(program).explain(limit);
+    }
 }
 
 /// Reads a finding that this version can replay.

@@ -40,6 +40,9 @@ struct Flags {
 
 /// The whole of the binary `selvedge`.
 pub fn main() -> ! {
+    if let Some(code) = command::stands_in_for_assembler() {
+        std::process::exit(code);
+    }
     let started = Instant::now();
     let settings = Flags::parse().command.resolve(started).unwrap_or_else(|error| error.exit());
     let exit = command::run(settings);

@@ -9,6 +9,10 @@ use selvedge_driver::{Reuse, Search, Settings};
 use crate::quantity;
 use crate::report::ci::OutputFlags;
 
+/// The bound of `bounded` and `portfolio` when nothing is said.
+const PREEMPTIONS: u32 = 2;
+/// The depth of `pct` when nothing is said.
+const DEPTH: u32 = 3;
 /// How many runs `random` and `pct` make when nothing is said: they have no end of their own.
 const RUNS_SAMPLED: u64 = 10_000;
 
@@ -19,13 +23,13 @@ pub struct SearchFlags {
     #[arg(long, value_name = "NAME", default_value = "portfolio")]
     strategy: StrategyName,
 
-    /// The largest number of preemptions for bounded and portfolio
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    preemptions: u32,
+    /// The largest number of preemptions for bounded and portfolio [default: 2]
+    #[arg(long, value_name = "N")]
+    preemptions: Option<u32>,
 
-    /// The depth of the bugs that pct looks for
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
-    depth: u32,
+    /// The depth of the bugs that pct looks for [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    depth: Option<u32>,
 
     /// Stop a test after so many runs; 10000 for random and pct if not given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -126,6 +130,27 @@ pub struct Asked {
 }
 
 impl SearchFlags {
+    /// Ends the process where a flag was given that the strategy has no use for: whoever gave it believes that it was heeded.
+    fn refuse_what_has_no_effect(&self, search: Search) {
+        let bounds = matches!(search, Search::Bounded | Search::Portfolio);
+        let flags = [
+            ("--preemptions", self.preemptions.is_some() && !bounds, "bounded and portfolio"),
+            ("--depth", self.depth.is_some() && search != Search::Pct, "pct"),
+            (
+                "--no-retries",
+                self.no_retries && !matches!(search, Search::Dpor | Search::Portfolio),
+                "dpor and portfolio",
+            ),
+        ];
+        let name = self.strategy.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned());
+        for (flag, refused, strategies) in flags {
+            if refused {
+                let said = format!("{flag} is for the strategies {strategies}, and this one is {name}\n");
+                clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, said).exit();
+            }
+        }
+    }
+
     /// Resolves the flags.
     pub fn resolve(self) -> Asked {
         let search = match self.strategy {
@@ -142,13 +167,14 @@ impl SearchFlags {
             ReuseName::Branch => Reuse::Branch,
             ReuseName::Quarantine => Reuse::Quarantine,
         };
+        self.refuse_what_has_no_effect(search);
         let sampled = matches!(search, Search::Random | Search::Pct);
         let processors = || std::thread::available_parallelism().map_or(1, |count| count.get() as u32).min(256);
         let jobs = self.jobs.unwrap_or_else(processors);
         let search = Settings {
             search,
-            preemptions: self.preemptions,
-            depth: self.depth,
+            preemptions: self.preemptions.unwrap_or(PREEMPTIONS),
+            depth: self.depth.unwrap_or(DEPTH),
             runs_max: self.runs.unwrap_or(if sampled { RUNS_SAMPLED } else { u64::MAX }),
             seed: self.seed,
             steps_max: self.steps_max,

@@ -1,10 +1,17 @@
 //! Builds C and C++ tests: the ordinary compiler with its thread-sanitizer pass, linked with our runtime instead of the
 //! sanitizer's.
 
+mod announced;
+mod assembler;
+mod assembly;
+
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+pub use assembler::{ASSEMBLER, assemble};
+use assembly::{Author, with_calls};
 
 /// A file to compile.
 pub type Source = PathBuf;
@@ -36,6 +43,8 @@ pub enum CompileError {
     Language(PathBuf),
     /// The runtime is not where it should be.
     NoRuntime(PathBuf),
+    /// A file could not be read or written.
+    File(PathBuf, std::io::Error),
     /// Only x86-64 Linux is supported.
     Architecture,
 }
@@ -58,6 +67,7 @@ impl fmt::Display for CompileError {
             CompileError::NoRuntime(path) => {
                 write!(f, "the runtime was not found at `{}`: build the whole workspace", path.display())
             }
+            CompileError::File(path, error) => write!(f, "`{}` could not be made: {error}", path.display()),
             CompileError::Architecture => f.write_str("controlled testing needs Linux on x86-64"),
         }
     }
@@ -66,7 +76,7 @@ impl fmt::Display for CompileError {
 impl std::error::Error for CompileError {}
 
 /// What the objects of a test call in the runtime instead of libc, libatomic, libstdc++ and GoogleTest.
-const WRAPPED: [&str; 38] = [
+const WRAPPED: [&str; 80] = [
     "memcpy",
     "memmove",
     "memset",
@@ -89,6 +99,48 @@ const WRAPPED: [&str; 38] = [
     "stpcpy",
     "mempcpy",
     "bzero",
+    "printf",
+    "fprintf",
+    "dprintf",
+    "sprintf",
+    "snprintf",
+    "asprintf",
+    "vprintf",
+    "vfprintf",
+    "vsprintf",
+    "vsnprintf",
+    "atoi",
+    "atol",
+    "atof",
+    "strtol",
+    "strtoll",
+    "strtoul",
+    "strtoull",
+    "strtod",
+    "strtof",
+    "puts",
+    "fputs",
+    "perror",
+    "strspn",
+    "strcspn",
+    "strpbrk",
+    "strcoll",
+    "strncasecmp",
+    "strndup",
+    "memmem",
+    "memrchr",
+    "strsep",
+    "strtok_r",
+    "stpncpy",
+    "memccpy",
+    "explicit_bzero",
+    "fwrite",
+    "wcslen",
+    "wcscmp",
+    "wcscpy",
+    "wmemcpy",
+    "wmemmove",
+    "wmemset",
     "__atomic_load",
     "__atomic_store",
     "__atomic_exchange",
@@ -106,6 +158,9 @@ const WRAPPED: [&str; 38] = [
     "_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_",
     "_ZNK7testing8internal12AssertHelperaSERKNS_7MessageE",
 ];
+
+/// What `__cplusplus` is from C++20 on, at least.
+const CPP20: u64 = 2020_02;
 
 /// The directory, beside `selvedge.h`, of headers that stand before those of libstdc++.
 pub const BEFORE_LIBSTDCXX: &str = "before-libstdc++";
@@ -148,6 +203,18 @@ impl Compiler {
         flags
     }
 
+    /// The same with a stand-in for the assembler, which lies in a directory.
+    pub fn compile_flags_with(&self, assembler: &Path) -> Vec<OsString> {
+        let mut flags = self.compile_flags();
+        let mut directory = OsString::from("-B");
+        directory.push(assembler.join(""));
+        flags.push(directory);
+        if self.is_clang() {
+            flags.push("-fno-integrated-as".into());
+        }
+        flags
+    }
+
     /// What a link is given, behind the user's objects and libraries.
     pub fn link_flags(&self) -> Vec<OsString> {
         let directory = self.runtime.parent().unwrap_or(Path::new("."));
@@ -162,7 +229,8 @@ impl Compiler {
     }
 
     fn instrument(&self) -> Vec<&'static str> {
-        let mut flags = vec!["-g", "-fsanitize=thread", "-fno-omit-frame-pointer", "-mcx16"];
+        // Functions that check sizes have names of their own.
+        let mut flags = vec!["-g", "-fsanitize=thread", "-fno-omit-frame-pointer", "-mcx16", "-U_FORTIFY_SOURCE"];
         if self.is_clang() {
             // LLVM moves a static variable that one function uses, and writes before it reads it, to that function's stack, atomic or
             // not: Peterson's algorithm does not work any more. It makes variables of allocations and leaves out copies that nobody reads.
@@ -177,11 +245,54 @@ impl Compiler {
                 "--param=tsan-instrument-func-entry-exit=0",
                 "-Wno-tsan",
             ]);
+            // It leaves out what is written to a block that is freed, and blocks that nobody reads.
+            flags.extend(["-fno-builtin-malloc", "-fno-builtin-calloc", "-fno-builtin-realloc", "-fno-builtin-free"]);
+            flags.push("-fno-allocation-dce");
             // Of these it makes instructions behind its pass.
             flags.extend(["-fno-builtin-bzero", "-fno-builtin-mempcpy", "-fno-builtin-stpcpy", "-fno-builtin-strncat"]);
+            flags.extend(["-fno-builtin-strspn", "-fno-builtin-strcspn", "-fno-builtin-strpbrk"]);
             flags.extend(["-fno-builtin-strchr", "-fno-builtin-strrchr", "-fno-builtin-strstr"]);
         }
         flags
+    }
+
+    /// Compiles one file to assembly, puts calls into it, and makes an object of it.
+    fn compile_one(&self, source: &Path, cpp: bool, flags: &[&String], object: &Path) -> Result<(), CompileError> {
+        let program = if cpp { self.cxx() } else { self.cc.clone() };
+        let text = object.with_extension("s");
+        let mut arguments = self.compile_flags();
+        arguments.extend(flags.iter().map(Into::into));
+        // What is optimised at the link is not compiled before. The tables say where functions begin and end.
+        // Functions that check sizes have names of their own.
+        arguments.extend(["-fno-lto", "-fasynchronous-unwind-tables", "-U_FORTIFY_SOURCE"].map(Into::into));
+        arguments.extend(["-S".into(), source.into(), "-o".into(), text.clone().into_os_string()]);
+        self.invoke(&program, arguments)?;
+        let sequences = !cpp || self.is_before_cpp20(&program, flags)?;
+        let author = if self.is_clang() { Author::Clang } else { Author::Gcc };
+        let file = |error: std::io::Error| CompileError::File(text.clone(), error);
+        let written = std::fs::read(&text).map_err(file)?;
+        let written = String::from_utf8_lossy(&written);
+        std::fs::write(&text, with_calls(&written, author, sequences)).map_err(file)?;
+        let mut arguments: Vec<OsString> = Vec::new();
+        arguments.extend(flags.iter().filter(|flag| is_for_assembler(flag)).map(Into::into));
+        arguments.extend(["-c".into(), text.clone().into_os_string(), "-o".into(), object.into()]);
+        self.invoke(&program, arguments)
+    }
+
+    /// Whether the compiler takes C++ before C++20 for what it compiles. It asks the compiler, where the flags say nothing.
+    fn is_before_cpp20(&self, program: &str, flags: &[&String]) -> Result<bool, CompileError> {
+        let standard = flags.iter().rev().find_map(|flag| flag.strip_prefix("-std=").or(flag.strip_prefix("--std=")));
+        if let Some(standard) = standard {
+            let year = standard.trim_start_matches("gnu++").trim_start_matches("c++");
+            return Ok(["98", "03", "0x", "11", "1y", "14", "1z", "17"].contains(&year));
+        }
+        let asked = ["-x", "c++", "-dM", "-E", "/dev/null"];
+        let output = Command::new(program).args(asked).output();
+        let output = output.map_err(|error| CompileError::NoCompiler(program.to_string(), error))?;
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        let defined = printed.lines().find_map(|line| line.strip_prefix("#define __cplusplus "));
+        let year = defined.and_then(|number| number.trim_end_matches('L').parse::<u64>().ok());
+        Ok(year.is_some_and(|year| year < CPP20))
     }
 
     fn invoke(&self, program: &str, arguments: Vec<OsString>) -> Result<(), CompileError> {
@@ -193,6 +304,14 @@ impl Compiler {
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         Err(CompileError::Refused(text))
     }
+}
+
+/// Whether a flag of the user also matters where assembly becomes an object.
+fn is_for_assembler(flag: &str) -> bool {
+    ["-m", "-Wa,", "-fPIC", "-fpic", "-fno-integrated-as", "-B", "--target", "-target"]
+        .iter()
+        .any(|start| flag.starts_with(start))
+        && flag != "-mllvm"
 }
 
 /// Whether a flag of the user is for the linker alone: the compiler would complain of it, or take an object for a second output.
@@ -259,10 +378,7 @@ pub fn compile(compiler: &Compiler, sources: &[Source], output: &Path) -> Result
         let cpp = is_cpp(source)?;
         any_cpp |= cpp;
         let object = output.with_extension(format!("{number}.o"));
-        let mut arguments = compiler.compile_flags();
-        arguments.extend(compiling.iter().map(Into::into));
-        arguments.extend(["-c".into(), source.into(), "-o".into(), object.clone().into_os_string()]);
-        compiler.invoke(&if cpp { compiler.cxx() } else { compiler.cc.clone() }, arguments)?;
+        compiler.compile_one(source, cpp, &compiling, &object)?;
         objects.push(object);
     }
     let mut arguments: Vec<OsString> = objects.into_iter().map(Into::into).collect();

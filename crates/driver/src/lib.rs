@@ -5,6 +5,7 @@
 
 mod compile;
 mod finding;
+pub mod hash;
 mod ledger;
 mod object;
 mod report;
@@ -16,7 +17,7 @@ mod settings;
 mod source;
 mod watch;
 
-pub use compile::{BEFORE_LIBSTDCXX, CompileError, Compiler, Source, compile, supported};
+pub use compile::{ASSEMBLER, BEFORE_LIBSTDCXX, CompileError, Compiler, Source, assemble, compile, supported};
 pub use finding::{
     Finding, FindingError, FindingKind, HELD_STILL, OtherAccess, Place, RETURNED, STUCK, StepRecord, ThreadRecord,
     Waits,

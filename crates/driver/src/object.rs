@@ -13,6 +13,18 @@ pub struct ObjectSettings {
     pub options: Vec<String>,
 }
 
+impl ObjectSettings {
+    /// The first flag that was given, as it is typed: of use for objects only.
+    pub fn flag(&self) -> Option<String> {
+        let option = self.options.first()?;
+        Some(match option.split(' ').next().unwrap_or_default() {
+            "only-quasi" => "--quasi".to_owned(),
+            "keep-going" => "--every-matrix".to_owned(),
+            word => format!("--{word}"),
+        })
+    }
+}
+
 /// What is wrong with an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -5,6 +5,9 @@
 //! be missed although the search says that it is complete. Its bitcode is in the toolchain, so it is compiled once more
 //! with the sanitizer's pass and put into a copy of the sysroot (mostly symbolic links), once for each toolchain. The same
 //! for the test harness, because it holds copies of generic functions that the linker may take for those of the test.
+//!
+//! Invariant: a copy is used only when every file in it is the one that was made ([`is_whole`]). The compiler does not complain about one
+//! that is damaged: it would take the library of the toolchain, which is not instrumented.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -12,6 +15,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::hash::hash_of_file;
 use crate::report::{Host, Report};
 use crate::run::{DIRECTORY_VARIABLE, REPORT_VARIABLE, RunError, SETTINGS_VARIABLE};
 use crate::settings::Settings;
@@ -170,8 +174,8 @@ pub fn toolchain(cache: &Path) -> Result<Toolchain, RustError> {
     let field = |name: &str| version.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("unknown").to_owned();
     let commit = field("commit-hash: ");
     // The number changes when what is made here does.
-    let sysroot = cache.join(format!("sysroot-7-{commit}"));
-    let prepared = sysroot.join("done").is_file();
+    let sysroot = cache.join(format!("sysroot-8-{commit}"));
+    let prepared = is_whole(&sysroot, &commit);
     let libraries = crate::rust::sysroot()?.join("lib/rustlib").join(TARGET).join("lib");
     if !prepared && !libraries.is_dir() {
         return Err(RustError::Missing(format!("the standard library for {TARGET}")));
@@ -179,26 +183,81 @@ pub fn toolchain(cache: &Path) -> Result<Toolchain, RustError> {
     Ok(Toolchain { release: field("release: "), sysroot, prepared, commit })
 }
 
-/// Makes a sysroot whose standard library is instrumented, below `cache`, unless it is there already; where it is.
+/// Makes a sysroot whose standard library is instrumented, below `cache`, unless it is there already and whole; where it is.
 pub fn prepare_sysroot(cache: &Path) -> Result<PathBuf, RustError> {
     let Toolchain { sysroot: made, prepared, commit, .. } = toolchain(cache)?;
     if prepared {
         return Ok(made);
     }
+    remove_unfinished(cache);
     // Made under another name first: whoever prepares the same one at the same time, or is interrupted, disturbs nobody.
     let unfinished = cache.join(format!("unfinished-{commit}-{}", std::process::id()));
-    let done = make_sysroot(&unfinished, &commit);
-    if let Err(error) = done {
-        let _ = std::fs::remove_dir_all(&unfinished);
-        return Err(error);
+    let done = make_sysroot(&unfinished, &commit).and_then(|()| replace(&unfinished, &made, &commit));
+    let _ = std::fs::remove_dir_all(&unfinished);
+    done.map(|()| made)
+}
+
+/// Puts a finished sysroot in the place of one that is damaged, or of none; unless somebody else has done so meanwhile.
+fn replace(finished: &Path, made: &Path, commit: &str) -> Result<(), RustError> {
+    if is_whole(made, commit) {
+        return Ok(());
     }
-    if let Err(error) = std::fs::rename(&unfinished, &made) {
-        let _ = std::fs::remove_dir_all(&unfinished);
-        if !made.join("done").is_file() {
-            return Err(RustError::File(made, error));
+    let damaged = finished.with_file_name(format!("unfinished-damaged-{commit}-{}", std::process::id()));
+    let _ = std::fs::rename(made, &damaged);
+    let renamed = std::fs::rename(finished, made);
+    let _ = std::fs::remove_dir_all(&damaged);
+    match renamed {
+        Err(error) if !is_whole(made, commit) => Err(RustError::File(made.into(), error)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes what preparations left that were interrupted: their process is gone.
+fn remove_unfinished(cache: &Path) {
+    for entry in std::fs::read_dir(cache).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let process = name.strip_prefix("unfinished-").and_then(|rest| rest.rsplit('-').next()?.parse::<u32>().ok());
+        if process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists()) {
+            let _ = std::fs::remove_dir_all(entry.path());
         }
     }
-    Ok(made)
+}
+
+/// What a sysroot consists of, a line for each file below it: how long and which bytes, or where a link leads.
+fn contents(directory: &Path, below: &Path, lines: &mut Vec<String>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(directory.join(below))? {
+        let entry = entry?;
+        let path = below.join(entry.file_name());
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            contents(directory, &path, lines)?;
+        } else if kind.is_symlink() {
+            // A link that leads nowhere is an error, too.
+            std::fs::metadata(entry.path())?;
+            lines.push(format!("link {} {}", path.display(), std::fs::read_link(entry.path())?.display()));
+        } else if path != Path::new(DONE) {
+            let bytes = std::fs::read(entry.path())?;
+            lines.push(format!("file {} {} {:016x}", path.display(), bytes.len(), hash_of_file(&bytes)));
+        }
+    }
+    Ok(())
+}
+
+/// The file that says what a sysroot consists of, and that it is finished.
+const DONE: &str = "done";
+
+/// What that file says of a sysroot as it is now.
+fn inventory(sysroot: &Path, commit: &str) -> std::io::Result<String> {
+    let mut lines = Vec::new();
+    contents(sysroot, Path::new(""), &mut lines)?;
+    lines.sort();
+    Ok(format!("{commit}\n{}\n", lines.join("\n")))
+}
+
+/// Whether a sysroot is there, finished, and consists of what it was made of.
+fn is_whole(sysroot: &Path, commit: &str) -> bool {
+    let told = std::fs::read_to_string(sysroot.join(DONE));
+    told.is_ok_and(|told| inventory(sysroot, commit).is_ok_and(|found| found == told))
 }
 
 fn make_sysroot(made: &Path, commit: &str) -> Result<(), RustError> {
@@ -214,8 +273,9 @@ fn make_sysroot(made: &Path, commit: &str) -> Result<(), RustError> {
     for name in INSTRUMENTED {
         instrument(&original, made, &libraries, name)?;
     }
-    let done = made.join("done");
-    std::fs::write(&done, commit).map_err(|error| RustError::File(done, error))
+    let done = made.join(DONE);
+    let written = inventory(made, commit).and_then(|text| std::fs::write(&done, text));
+    written.map_err(|error| RustError::File(done, error))
 }
 
 /// Links every entry of a directory into another, but for those whose name starts so, and those that are there.
@@ -308,4 +368,59 @@ fn instrument_member(original: &Path, work: &Path, archive: &Path, member: &str)
     tool(linker, &arguments)?;
     tool("ar", &["r".as_ref(), archive.as_os_str(), object.as_os_str()])?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A directory of the test's own.
+    fn scratch(name: &str) -> PathBuf {
+        let directory = std::env::temp_dir().join(format!("selvedge-rust-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&directory);
+        std::fs::create_dir_all(directory.join("lib")).unwrap();
+        directory
+    }
+
+    #[test]
+    fn a_copy_that_was_damaged_is_not_whole() {
+        let directory = scratch("whole");
+        let (library, link, done) = (directory.join("lib/a.rlib"), directory.join("lib/b.so"), directory.join(DONE));
+        let make = || {
+            let _ = std::fs::remove_file(&link);
+            std::fs::write(&library, "the bytes of a library").unwrap();
+            std::os::unix::fs::symlink(&library, &link).unwrap();
+            std::fs::write(&done, inventory(&directory, "c").unwrap()).unwrap();
+            assert!(is_whole(&directory, "c"));
+        };
+        make();
+        assert!(!is_whole(&directory, "another toolchain"));
+        let damages: [&dyn Fn(); 6] = [
+            &|| std::fs::write(&library, "the bytes of a").unwrap(),
+            &|| std::fs::write(&library, "the bytes of a Library").unwrap(),
+            &|| std::fs::remove_file(&library).unwrap(),
+            &|| std::fs::remove_file(&link).unwrap(),
+            &|| std::fs::write(&done, "c").unwrap(),
+            &|| std::fs::remove_file(&done).unwrap(),
+        ];
+        for (number, damage) in damages.iter().enumerate() {
+            make();
+            damage();
+            assert!(!is_whole(&directory, "c"), "damage {number}");
+        }
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn what_was_interrupted_is_removed() {
+        let directory = scratch("interrupted");
+        // No process has a number as large as that.
+        let (dead, alive) = ("unfinished-c-4000000000".to_owned(), format!("unfinished-c-{}", std::process::id()));
+        for name in [&dead, &alive] {
+            std::fs::create_dir(directory.join(name)).unwrap();
+        }
+        remove_unfinished(&directory);
+        assert!(!directory.join(dead).exists() && directory.join(alive).exists() && directory.join("lib").exists());
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
 }

@@ -4,6 +4,8 @@
 //! number of events holds exactly one call or return; an operation's return stands after its call; the operations of
 //! one thread do not overlap, except that a thread may go on after one of its operations crashed.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -176,6 +178,12 @@ impl<I, O> History<I, O> {
     /// The events in their order.
     pub fn marks(&self) -> &[Mark] {
         &self.marks
+    }
+
+    /// Whether nothing in it can be right or wrong: no operation returned, and none is said to be stuck. Any object at all
+    /// explains such a history.
+    pub fn says_nothing(&self) -> bool {
+        self.pending() == self.len() && (self.is_empty() || self.end != End::Stuck)
     }
 
     /// How it ended.
@@ -407,29 +415,56 @@ pub struct Interval<I, O> {
     pub end: Option<(i64, O)>,
 }
 
+/// Whether operations overlap whose times touch: one returned at the very time at which the other was called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Touching {
+    /// Intervals are closed: such operations overlap.
+    #[default]
+    Overlap,
+    /// Intervals are half-open, without their end: the one that returned precedes the other. An operation that was called
+    /// and returned at one time stands between what returned and what was called then, and overlaps others like it.
+    Precede,
+}
+
+impl Touching {
+    /// The place of a call or a return among the events of the same time.
+    fn rank(self, is_return: bool, instant: bool) -> u8 {
+        match (self, is_return, instant) {
+            (Touching::Overlap, false, _) => 0,
+            (Touching::Overlap, true, _) => 1,
+            (Touching::Precede, true, false) => 0,
+            (Touching::Precede, false, true) => 1,
+            (Touching::Precede, true, true) => 2,
+            (Touching::Precede, false, false) => 3,
+        }
+    }
+}
+
 impl<I, O> History<I, O> {
-    /// Makes a history of operations with times. Intervals are closed: equal times overlap. Also gives, for each
-    /// operation of the history, the index of the interval it came from. O(n log n), linear when times are dense.
-    pub fn from_intervals(intervals: Vec<Interval<I, O>>) -> Result<(Self, Vec<u32>), IllFormed> {
+    /// Makes a history of operations with times. Also gives, for each operation of the history, the index of the interval
+    /// it came from. O(n log n), linear when times are dense.
+    pub fn from_intervals(intervals: Vec<Interval<I, O>>, touching: Touching) -> Result<(Self, Vec<u32>), IllFormed> {
         if intervals.len() >= (u32::MAX >> 1) as usize {
             return Err(IllFormed::TooLong);
         }
         let mut times = Vec::with_capacity(2 * intervals.len());
         for (i, interval) in intervals.iter().enumerate() {
             let mark = OpId(i as u32);
-            times.push((interval.start, Mark::call(mark)));
-            if let Some((end, _)) = interval.end {
+            let end = interval.end.as_ref().map(|&(end, _)| end);
+            let instant = end == Some(interval.start);
+            times.push((interval.start, touching.rank(false, instant), Mark::call(mark)));
+            if let Some(end) = end {
                 if end < interval.start {
                     return Err(IllFormed::EndsBeforeStart);
                 }
-                times.push((end, Mark::ret(mark)));
+                times.push((end, touching.rank(true, instant), Mark::ret(mark)));
             }
         }
         sort_by_time(&mut times);
         let mut new_ids = vec![0u32; intervals.len()];
         let mut origin = Vec::with_capacity(intervals.len());
         let mut marks = Vec::with_capacity(times.len());
-        for (_, mark) in times {
+        for (_, _, mark) in times {
             let old = mark.op().0;
             if mark.is_return() {
                 marks.push(Mark::ret(OpId(new_ids[old as usize])));
@@ -453,27 +488,46 @@ impl<I, O> History<I, O> {
         let end = if 2 * operations.len() == marks.len() { End::Complete } else { End::Truncated };
         Ok((History { operations, marks, end }, origin))
     }
+
+    /// Gives each operation the lowest thread that is idle when it is called, whatever thread it had; answers how many
+    /// threads there are. O(n log n).
+    pub(crate) fn assign_threads(&mut self) -> u32 {
+        let mut idle: BinaryHeap<Reverse<u32>> = BinaryHeap::new();
+        let mut threads = 0;
+        for mark in &self.marks {
+            let operation = &mut self.operations[mark.op().0 as usize];
+            if mark.is_return() {
+                idle.push(Reverse(operation.thread.0));
+                continue;
+            }
+            let thread = idle.pop().map_or(threads, |Reverse(thread)| thread);
+            threads = threads.max(thread + 1);
+            operation.thread = ThreadId(thread);
+        }
+        threads
+    }
 }
 
-/// Sorts by time, calls before returns at equal times, else in the order given.
-fn sort_by_time(times: &mut Vec<(i64, Mark)>) {
+/// Sorts by time and by rank at equal times, else in the order given.
+fn sort_by_time(times: &mut Vec<(i64, u8, Mark)>) {
+    const RANKS: usize = 4;
     let (Some(low), Some(high)) = (times.iter().map(|t| t.0).min(), times.iter().map(|t| t.0).max()) else {
         return;
     };
     let span = high.abs_diff(low);
-    if span >= 8 * times.len() as u64 {
-        times.sort_by_key(|&(time, mark)| (time, mark.is_return()));
+    if span >= 4 * times.len() as u64 {
+        times.sort_by_key(|&(time, rank, _)| (time, rank));
         return;
     }
-    let key = |&(time, mark): &(i64, Mark)| 2 * time.abs_diff(low) as usize + usize::from(mark.is_return());
-    let mut starts = vec![0u32; 2 * (span as usize + 1) + 1];
+    let key = |&(time, rank, _): &(i64, u8, Mark)| RANKS * time.abs_diff(low) as usize + usize::from(rank);
+    let mut starts = vec![0u32; RANKS * (span as usize + 1) + 1];
     for time in times.iter() {
         starts[key(time) + 1] += 1;
     }
     for i in 1..starts.len() {
         starts[i] += starts[i - 1];
     }
-    let mut sorted = vec![(0, Mark(0)); times.len()];
+    let mut sorted = vec![(0, 0, Mark(0)); times.len()];
     for time in times.iter() {
         let place = &mut starts[key(time)];
         sorted[*place as usize] = *time;

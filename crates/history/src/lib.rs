@@ -24,7 +24,9 @@ mod verdict;
 pub mod verify;
 
 pub use budget::{Budget, SoFar};
-pub use history::{End, Event, History, IllFormed, Interval, Mark, OpId, Operation, Recorder, Return, ThreadId};
+pub use history::{
+    End, Event, History, IllFormed, Interval, Mark, OpId, Operation, Recorder, Return, ThreadId, Touching,
+};
 pub use log::{Call, Log, LogError, LogRecorder, Outcome, Symbol};
 pub use spec::{Normal, Spec};
 pub use value::Value;

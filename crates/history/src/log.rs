@@ -6,7 +6,7 @@ use std::fmt;
 
 use hashbrown::HashMap;
 
-use crate::history::{Interval, Recorder};
+use crate::history::{Interval, Recorder, Touching};
 use crate::{End, History, IllFormed, OpId, ThreadId, Value};
 
 /// A name that occurs in a log, such as a method or an object.
@@ -54,6 +54,7 @@ pub struct Log {
     symbols: Vec<String>,
     threads: Vec<Value>,
     lines: Vec<Lines>,
+    failed: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,6 +82,11 @@ impl Log {
     /// How many threads there are.
     pub fn threads(&self) -> usize {
         self.threads.len()
+    }
+
+    /// How many operations of the file failed. They did not happen, so the history has nothing of them.
+    pub fn failed(&self) -> usize {
+        self.failed
     }
 
     /// The line of the call, counted from 1.
@@ -158,6 +164,8 @@ pub struct LogRecorder {
     pub declared: Option<String>,
     /// The initial value that the file states.
     pub initial: Option<Value>,
+    /// Whether intervals that touch overlap.
+    pub touching: Touching,
 }
 
 #[derive(Debug)]
@@ -277,6 +285,7 @@ impl LogRecorder {
 
     /// The log of all that was recorded. A recorder takes events or intervals, not both.
     pub fn finish(mut self, end: Option<End>) -> Result<Log, LogError> {
+        let failed = self.recorder.dropped().len();
         let history = if self.intervals.is_empty() {
             self.drop_lines_of_failed();
             self.recorder.finish(end).map_err(|error| match error {
@@ -285,9 +294,10 @@ impl LogRecorder {
             })?
         } else {
             debug_assert!(self.recorder.is_empty(), "events and intervals in one log");
-            let lanes = assign_lanes(&mut self.intervals);
-            self.names.threads = (0..lanes).map(Value::Int).collect();
-            let (history, origin) = History::from_intervals(self.intervals).map_err(LogError::History)?;
+            let (mut history, origin) =
+                History::from_intervals(self.intervals, self.touching).map_err(LogError::History)?;
+            let threads = history.assign_threads();
+            self.names.threads = (0..i64::from(threads)).map(Value::Int).collect();
             self.lines = origin.iter().map(|&old| self.lines[old as usize]).collect();
             history
         };
@@ -298,6 +308,7 @@ impl LogRecorder {
             symbols: self.names.symbols,
             threads: self.names.threads,
             lines: self.lines,
+            failed,
         })
     }
 
@@ -325,40 +336,4 @@ impl LogRecorder {
             other => LogError::History(other),
         }
     }
-}
-
-/// Gives each interval the lowest lane that is free when it starts; answers the number of lanes. O(n log n).
-fn assign_lanes<I, O>(intervals: &mut [Interval<I, O>]) -> i64 {
-    use std::cmp::Reverse;
-    use std::collections::BinaryHeap;
-
-    let mut order: Vec<u32> = (0..intervals.len() as u32).collect();
-    if !intervals.is_sorted_by_key(|interval| interval.start) {
-        order.sort_by_key(|&i| intervals[i as usize].start);
-    }
-    let mut busy: BinaryHeap<Reverse<(i64, u32)>> = BinaryHeap::new();
-    let mut free: BinaryHeap<Reverse<u32>> = BinaryHeap::new();
-    let mut lanes = 0;
-    for i in order {
-        let interval = &mut intervals[i as usize];
-        while let Some(&Reverse((end, lane))) = busy.peek() {
-            if end >= interval.start {
-                break;
-            }
-            busy.pop();
-            free.push(Reverse(lane));
-        }
-        let lane = free.pop().map_or_else(
-            || {
-                lanes += 1;
-                lanes - 1
-            },
-            |Reverse(lane)| lane,
-        );
-        interval.thread = ThreadId(lane);
-        if let Some((end, _)) = interval.end {
-            busy.push(Reverse((end, lane)));
-        }
-    }
-    i64::from(lanes)
 }

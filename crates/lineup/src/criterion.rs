@@ -78,6 +78,11 @@ pub trait Criterion {
         true
     }
 
+    /// Whether the ends of threads may be operations of a history.
+    fn has_exits(&self) -> bool {
+        false
+    }
+
     /// A distinct history comes up for judgement, once.
     fn count(&mut self, _case: &Case<'_>) {}
 
@@ -105,6 +110,10 @@ pub struct Linearizable;
 impl Criterion for Linearizable {
     fn name(&self) -> &'static str {
         "deterministic-linearizability"
+    }
+
+    fn has_exits(&self) -> bool {
+        true
     }
 
     fn judge(&mut self, case: &Case<'_>) -> Judgement {

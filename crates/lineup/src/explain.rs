@@ -6,7 +6,7 @@ use crate::calls::Calls;
 use crate::closest::{Parting, closest};
 use crate::matrix::Matrix;
 use crate::observation::{Nondeterminism, Observation, SerialOp};
-use crate::recorded::Recorded;
+use crate::recorded::{Ending, Operation, Recorded};
 use crate::results::{ResultId, Results};
 use crate::witness::Unexplained;
 
@@ -50,7 +50,7 @@ impl Subject<'_> {
 
     /// The name of the operation at a place of a column.
     pub fn name(&self, column: usize, place: usize) -> &str {
-        self.matrix.column(column).nth(place).map_or("?", |call| self.calls.name(call))
+        self.matrix.column(column).nth(place).map_or("thread exit", |call| self.calls.name(call))
     }
 
     /// An operation with what came of it.
@@ -78,11 +78,16 @@ impl Subject<'_> {
     /// The operations of each column with their results; those never called without.
     pub(crate) fn cells(&self, history: &Recorded) -> Vec<Vec<String>> {
         let cell = |column: usize, place: usize| match history.columns.get(column).and_then(|all| all.get(place)) {
+            Some(Operation { result: None, .. }) if history.ending == Ending::Cut => {
+                format!("{} (cut off)", self.name(column, place))
+            }
             Some(operation) => self.shown(column, place, operation.result),
             None => format!("{} (not called)", self.name(column, place)),
         };
-        let columns = 0..=self.matrix.columns.len();
-        columns.map(|at| (0..self.matrix.column(at).count()).map(|place| cell(at, place)).collect()).collect()
+        // Where the end of a thread is an operation, it comes after the calls.
+        let seen = |at: usize| history.columns.get(at).map_or(0, Vec::len);
+        let count = |at: usize| self.matrix.column(at).count().max(seen(at));
+        (0..=self.matrix.columns.len()).map(|at| (0..count(at)).map(|place| cell(at, place)).collect()).collect()
     }
 
     pub(crate) fn table(&self, cells: &[Vec<String>]) -> String {
@@ -127,6 +132,7 @@ impl Subject<'_> {
             seen.full(),
             seen.stuck()
         );
+        text += &self.relative_to(seen, history, blocked);
         let partings = closest(seen, history, blocked);
         let serial: Vec<String> = partings.iter().map(|parting| self.parting(parting)).collect();
         if !serial.is_empty() {
@@ -136,6 +142,44 @@ impl Subject<'_> {
             text += &format!("    {line}\n");
         }
         Explained { results, text, serial }
+    }
+
+    /// What the finding is relative to; and what an author who finds nothing wrong with it would have to declare.
+    fn relative_to(&self, seen: &Observation, history: &Recorded, blocked: Option<usize>) -> String {
+        let mut text =
+            "  This is relative to serial behaviour: to what the same calls do one after the other.\n".to_owned();
+        let alone = self.never_return(seen);
+        if !alone.is_empty() {
+            text += &format!(
+                "  Every serial run of {} waits for ever. If the object is meant to need two calls at once (a rendezvous channel, an \
+                 exchanger, a barrier), it would have to be declared that they take effect *together*; no such declaration exists yet, so \
+                 this object cannot be held against its serial behaviour.\n",
+                alone.join(" and of ")
+            );
+        } else if blocked.is_some() && history.pending().count() > 1 {
+            text += "  If a call of the object is meant to wait behind another call that waits (a fair or a writer-preferring lock), it would \
+                     have to be declared that calls wait *in line*; no such declaration exists yet, so for such an object this is no error.\n";
+        }
+        text
+    }
+
+    /// The calls that return in no serial history, each once.
+    fn never_return(&self, seen: &Observation) -> Vec<&str> {
+        let (mut returned, mut called) = (Vec::new(), Vec::new());
+        for history in seen.histories() {
+            let mut places = vec![0; self.matrix.columns.len() + 1];
+            for operation in history {
+                let column = usize::from(operation.column);
+                let name = self.name(column, places[column]);
+                places[column] += 1;
+                let list = if operation.result.is_some() { &mut returned } else { &mut called };
+                if !list.contains(&name) {
+                    list.push(name);
+                }
+            }
+        }
+        called.retain(|name| !returned.contains(name));
+        called
     }
 
     fn parting(&self, parting: &Parting) -> String {

@@ -151,6 +151,27 @@ impl Observation {
         all
     }
 
+    /// The same without the ends of threads: operations after the calls of a column, of which there are so many. Nothing when what a call
+    /// does depends on whether another thread has ended, or the end of a thread blocks.
+    pub fn without_exits(&self, calls: &[usize]) -> Option<Observation> {
+        let mut without = Observation::new();
+        for history in self.histories() {
+            let mut places = vec![0; calls.len()];
+            let mut kept = Vec::with_capacity(history.len());
+            for operation in history {
+                let column = usize::from(operation.column);
+                places[column] += 1;
+                if places[column] <= calls[column] {
+                    kept.push(operation);
+                } else if operation.result.is_none() {
+                    return None;
+                }
+            }
+            without.insert(&kept).ok()?;
+        }
+        Some(without)
+    }
+
     fn sorted(&self, node: usize) -> Vec<&Edge> {
         let mut edges: Vec<&Edge> = self.nodes[node].edges.iter().collect();
         edges.sort_by_key(|edge| (edge.column, edge.choices.clone()));

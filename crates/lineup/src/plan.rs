@@ -2,7 +2,8 @@
 //!
 //! Invariant: the order is a function of the options and the calls, and two matrices that differ only in the order of their threads
 //! are tested once. Departure from figure 6: the n × n matrices are not only over the first n calls but over the whole list, which
-//! still grows, so that a fault that needs the last call shows at 2 × 2.
+//! still grows, so that a fault that needs the last call shows at 2 × 2. Where no n threads may make calls at the same time (`exclusive`),
+//! there are as many threads as may, with n calls each.
 
 use std::collections::HashSet;
 
@@ -60,7 +61,7 @@ impl Plan {
             (true, None, true) => (None, true),
             (true, None, false) => (Some((2, AUTO_MAX)), true),
         };
-        let auto = auto.map(|(size, most)| Auto::new(size, calls.len(), most));
+        let auto = auto.map(|(size, most)| Auto::new(size, calls.len(), most, width(calls, size)));
         let random = random.then(|| Draw {
             threads: options.threads.unwrap_or(RANDOM_SIZE),
             ops: options.ops.unwrap_or(RANDOM_SIZE),
@@ -131,12 +132,14 @@ impl Plan {
                 0 => String::new(),
                 _ => format!(" over the first {} calls", auto.calls_max),
             };
-            parts.push(format!("all {0} up to {1}x{1}{over}", self.enumerated(auto), auto.size_max));
+            let (threads, ops) = (auto.threads_at(auto.size_max), auto.size_max);
+            parts.push(format!("all {} up to {threads}x{ops}{over}", self.enumerated(auto)));
         }
         if let Some(random) = &self.random {
             let (threads, ops, seed) = (random.threads, random.ops, random.seed);
             let most = if self.samples_wanted { "" } else { "up to " };
-            parts.push(format!("{most}{} random {threads}x{ops} (seed {seed})", random.left));
+            let size = width(&self.calls, threads);
+            parts.push(format!("{most}{} random {size}x{ops} (seed {seed})", random.left));
         }
         parts.join(", then ")
     }
@@ -153,7 +156,7 @@ impl Plan {
         while let Some(auto) = &mut self.auto {
             match auto.next_columns() {
                 Some(columns) => {
-                    let size = columns.len();
+                    let size = columns[0].len();
                     let matrix = self.framed(columns);
                     if self.allows(&matrix) {
                         return Some((Stage::Auto(size), matrix));
@@ -191,8 +194,48 @@ impl Plan {
                 return Some(matrix);
             }
         }
+        // Hardly any matrix respects the exclusive calls by chance: those that do are drawn.
+        for _ in 0..if self.calls.exclusive.is_empty() { 0 } else { ATTEMPTS } {
+            let matrix = self.framed(random.fitting(&self.calls));
+            if self.allows(&matrix) && random.seen.insert(matrix.clone().canonical()) {
+                random.left -= 1;
+                return Some(matrix);
+            }
+        }
         None
     }
+}
+
+/// How many of so many threads may make calls at the same time: each needs one that no other may make.
+fn width(calls: &Calls, threads: usize) -> usize {
+    let shared =
+        |one: CallId, other: CallId| calls.exclusive.iter().any(|group| group.contains(&one) && group.contains(&other));
+    let free = |call: CallId| !calls.exclusive.iter().any(|group| group.contains(&call));
+    if calls.ids().any(free) {
+        return threads;
+    }
+    // A call of each thread, no two in one group; the calls are tried in turn, as deep as there are threads.
+    fn most(
+        from: u16,
+        chosen: &mut Vec<CallId>,
+        count: u16,
+        threads: usize,
+        shared: &dyn Fn(CallId, CallId) -> bool,
+    ) -> usize {
+        let mut best = chosen.len();
+        for call in (from..count).map(CallId) {
+            if best >= threads {
+                break;
+            }
+            if !chosen.iter().any(|&other| shared(call, other)) {
+                chosen.push(call);
+                best = best.max(most(call.0 + 1, chosen, count, threads, shared));
+                chosen.pop();
+            }
+        }
+        best
+    }
+    most(0, &mut Vec::new(), calls.len() as u16, threads, &shared)
 }
 
 /// Random matrices: every entry is drawn alone, each call as likely as any other.
@@ -213,13 +256,33 @@ impl Draw {
         let mut call = || CallId(rng.below(calls as u64) as u16);
         (0..self.threads).map(|_| (0..self.ops).map(|_| call()).collect()).collect()
     }
+
+    /// The same, but each exclusive group belongs to a thread, and a thread without a call is left out.
+    fn fitting(&mut self, calls: &Calls) -> Vec<Vec<CallId>> {
+        let mut rng = Rng::for_run(self.seed, self.next);
+        self.next += 1;
+        let owners: Vec<u64> = calls.exclusive.iter().map(|_| rng.below(self.threads as u64)).collect();
+        let may = |thread: u64, call: CallId| {
+            calls.exclusive.iter().zip(&owners).all(|(group, &owner)| owner == thread || !group.contains(&call))
+        };
+        let mut columns = Vec::new();
+        for thread in 0..self.threads as u64 {
+            let own: Vec<CallId> = calls.ids().filter(|&call| may(thread, call)).collect();
+            if !own.is_empty() {
+                columns.push((0..self.ops).map(|_| own[rng.below(own.len() as u64) as usize]).collect());
+            }
+        }
+        columns
+    }
 }
 
-/// All matrices of n threads with n calls each, n growing, over the first 1, 2, ... calls.
+/// All matrices of n threads with n calls each, n growing, over the first 1, 2, ... calls; of fewer threads where no n may make calls.
 #[derive(Clone, Debug)]
 struct Auto {
     size: usize,
     size_max: usize,
+    /// How many threads may make calls at the same time.
+    width: usize,
     /// How many calls the list has grown to; the newest is in every matrix of this round.
     calls: usize,
     calls_max: usize,
@@ -228,15 +291,22 @@ struct Auto {
 }
 
 impl Auto {
-    fn new(size_max: usize, calls: usize, most: u64) -> Self {
-        let fits = |calls: &usize| (1..=size_max).all(|size| multisets(*calls, size) <= most);
+    fn new(size_max: usize, calls: usize, most: u64, width: usize) -> Self {
+        let width = width.max(1);
+        let fits = |calls: &usize| (1..=size_max).all(|size| multisets(*calls, size, size.min(width)) <= most);
         let calls_max = (1..=calls).rev().find(fits).unwrap_or(1);
-        Auto { size: 1, size_max, calls: 1, calls_max, columns: Some(vec![0]) }
+        Auto { size: 1, size_max, width, calls: 1, calls_max, columns: Some(vec![0]) }
+    }
+
+    /// How many threads the matrices have whose threads make so many calls.
+    fn threads_at(&self, size: usize) -> usize {
+        size.min(self.width)
     }
 
     /// How many there are, all together.
     fn total(&self) -> u64 {
-        (1..=self.size_max).fold(0, |sum: u64, size| sum.saturating_add(multisets(self.calls_max, size)))
+        let of = |size| multisets(self.calls_max, size, self.threads_at(size));
+        (1..=self.size_max).fold(0, |sum: u64, size| sum.saturating_add(of(size)))
     }
 
     fn next_columns(&mut self) -> Option<Vec<Vec<CallId>>> {
@@ -275,12 +345,12 @@ impl Auto {
             }
             None if self.calls < self.calls_max => {
                 self.calls += 1;
-                self.columns = Some(vec![0; self.size]);
+                self.columns = Some(vec![0; self.threads_at(self.size)]);
             }
             None if self.size < self.size_max => {
                 self.size += 1;
                 self.calls = 1;
-                self.columns = Some(vec![0; self.size]);
+                self.columns = Some(vec![0; self.threads_at(self.size)]);
             }
             None => {}
         }
@@ -291,11 +361,11 @@ fn newest_call(matrix: &[Vec<CallId>]) -> usize {
     matrix.iter().flatten().map(|call| call.index()).max().unwrap_or(0)
 }
 
-/// How many matrices of this size there are over so many calls, threads in any order.
-fn multisets(calls: usize, size: usize) -> u64 {
+/// How many matrices there are over so many calls, of threads with `size` calls each, threads in any order.
+fn multisets(calls: usize, size: usize, threads: usize) -> u64 {
     let columns = (calls as u128).saturating_pow(size as u32);
     let mut count: u128 = 1;
-    for at in 0..size as u128 {
+    for at in 0..threads as u128 {
         count = count.saturating_mul(columns.saturating_add(at)) / (at + 1);
     }
     u64::try_from(count).unwrap_or(u64::MAX)

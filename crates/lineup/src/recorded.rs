@@ -23,6 +23,8 @@ pub enum Ending {
     Full,
     /// Nothing more can happen.
     Stuck,
+    /// Something went wrong that ended the run, such as a data race or a crash. What has not returned says nothing.
+    Cut,
 }
 
 /// A history.

@@ -23,8 +23,8 @@ pub enum Unexplained {
 /// Looks for the serial histories that explain this one.
 pub fn judge(observation: &Observation, history: &Recorded) -> Result<(), Unexplained> {
     match history.ending {
-        Ending::Full if explains(observation, history, None) => Ok(()),
-        Ending::Full => Err(Unexplained::Full),
+        Ending::Full | Ending::Cut if explains(observation, history, None) => Ok(()),
+        Ending::Full | Ending::Cut => Err(Unexplained::Full),
         Ending::Stuck => {
             let stuck = history.pending().find(|&column| !explains(observation, history, Some(column)));
             stuck.map_or(Ok(()), |column| Err(Unexplained::Stuck { column }))

@@ -35,6 +35,8 @@ impl Verdict {
 pub enum Reason {
     /// The state has no steps and has not terminated.
     Deadlock,
+    /// The state has no steps, terminated or not.
+    Ends,
     /// No state fulfils the condition; there is no run to show.
     NotReached,
     /// The last step is one that the specification does not allow here.
@@ -51,7 +53,7 @@ pub enum Reason {
     },
     /// From the last state on, internal steps can go on for ever.
     Diverges,
-    /// After the same visible steps the label can be both done and refused.
+    /// Beside the last step there is another with its label, to a state that is not equivalent.
     Nondeterministic {
         /// The label.
         label: String,

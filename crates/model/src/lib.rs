@@ -2,6 +2,7 @@
 //! formulas, for transition systems that come from a text in CSP# or from Rust code.
 
 pub mod answer;
+mod bisimulation;
 pub mod explore;
 mod graph;
 pub mod language;

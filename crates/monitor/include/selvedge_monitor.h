@@ -3,6 +3,9 @@
  * Link with libselvedge_monitor.a (cargo build --release -p selvedge-monitor) and -lpthread -ldl -lm.
  * Values of queues and stacks carry a selvedge_stamp: keep it beside the value, in the node.
  * docs/monitor.md has an example and says what is found, and when.
+ *
+ * What is begun is ended, by the same thread, or cancelled. A thread may begin an operation inside another one of the same object, in a callback or as a coroutine: stacks and registers
+ * check up to 8 of them at once, queues count the inner ones as unchecked. What a thread that ends leaves open, or another thread ends, is counted as unchecked too.
  */
 #ifndef SELVEDGE_MONITOR_H
 #define SELVEDGE_MONITOR_H
@@ -34,6 +37,10 @@ selvedge_stamp selvedge_push_begin(const selvedge_monitor *monitor);
 void selvedge_push_end(const selvedge_monitor *monitor, selvedge_stamp stamp);
 selvedge_access selvedge_begin(const selvedge_monitor *monitor);
 void selvedge_pop_end(const selvedge_monitor *monitor, selvedge_access access, const selvedge_stamp *stamp);
+
+/* Instead of an end, where the operation was not made after all or did nothing: the object is full, a try failed. */
+void selvedge_push_cancel(const selvedge_monitor *monitor, selvedge_stamp stamp);
+void selvedge_cancel(const selvedge_monitor *monitor, selvedge_access access);
 
 /* Registers:  access = selvedge_begin; read or write; end. */
 void selvedge_read_end(const selvedge_monitor *monitor, selvedge_access access, uint64_t value);

@@ -6,10 +6,10 @@ use std::ffi::c_char;
 use std::num::NonZeroU64;
 
 use super::lock::LockWatch;
-use super::queue::{Exit, Watch};
-use super::record::{Begun, Recorder};
+use super::queue::{Exit, Own, Watch};
+use super::record::{Begun, LOST, Recorder};
 use super::register::{self, READ, WRITE};
-use super::report::Findings;
+use super::report::Report;
 use super::stack::{self, POP, PUSH};
 use super::track::unstamp;
 
@@ -39,24 +39,31 @@ pub struct Access {
 }
 
 impl Handle {
-    fn findings(&self) -> &Findings {
+    /// What was found. What waits is looked at first, so that nothing is taken for checked that is not.
+    fn report(&self) -> Report {
         match self {
-            Handle::Queue(queue) => &queue.findings,
-            Handle::Stack(stack) => &stack.findings,
-            Handle::Register(register) => &register.findings,
-            Handle::Lock(lock) => &lock.findings,
+            Handle::Queue(queue) => queue.findings.report(true),
+            Handle::Stack(stack) => stack.report(true),
+            Handle::Register(register) => register.report(true),
+            Handle::Lock(lock) => lock.findings.report(true),
         }
     }
 
     fn examine(&self) {
         match self {
             Handle::Queue(queue) => queue.examine(),
-            Handle::Stack(stack) => stack.check(),
-            Handle::Register(register) => register.check(),
+            Handle::Stack(stack) => drop(stack.report(true)),
+            Handle::Register(register) => drop(register.report(true)),
             Handle::Lock(_) => {}
         }
     }
 }
+
+/// Where the thread of a removal from a queue is, beside the moment of its call.
+const THREAD_SHIFT: u32 = 56;
+
+/// A removal from a queue that cannot be seen, which is counted when it begins.
+const UNSEEN: Access = Access { called: u64::MAX, latest: 0 };
 
 fn made(handle: Handle) -> *mut Handle {
     Box::into_raw(Box::new(handle))
@@ -115,10 +122,10 @@ unsafe fn object<'a>(handle: *const Handle) -> Option<&'a Handle> {
 pub unsafe extern "C" fn selvedge_push_begin(handle: *const Handle) -> Stamp {
     // SAFETY: the caller says so.
     match unsafe { object(handle) } {
-        Some(Handle::Queue(queue)) => Stamp { ticket: queue.own().map_or(0, |own| queue.enter(own).get()), called: 0 },
+        Some(Handle::Queue(queue)) => Stamp { ticket: queue.idle().map_or(0, |own| queue.enter(own).get()), called: 0 },
         Some(Handle::Stack(stack)) => {
             let ticket = stack.ticket();
-            Stamp { ticket, called: stack.begin().call }
+            Stamp { ticket, called: stack.begin().token() }
         }
         _ => Stamp::default(),
     }
@@ -135,11 +142,13 @@ pub unsafe extern "C" fn selvedge_push_end(handle: *const Handle, stamp: Stamp) 
         Some(Handle::Queue(queue)) => {
             let own = queue.own().filter(|own| own.thread == unstamp(stamp.ticket).0);
             match (own, NonZeroU64::new(stamp.ticket)) {
-                (Some(own), Some(ticket)) => queue.entered(own, ticket),
+                (Some(own), Some(ticket)) if own.is_entering() => queue.entered(own, ticket),
+                // It is over already: what has happened since is not known.
+                (Some(_), Some(_)) => queue.overlooked(),
                 _ => queue.entered_unseen(),
             }
         }
-        Some(Handle::Stack(stack)) => stack.end(Begun::again(stamp.called), PUSH, stamp.ticket),
+        Some(Handle::Stack(stack)) => stack.end_anywhere(Begun::of(stamp.called), PUSH, stamp.ticket),
         _ => {}
     }
 }
@@ -152,13 +161,12 @@ pub unsafe extern "C" fn selvedge_push_end(handle: *const Handle, stamp: Stamp) 
 pub unsafe extern "C" fn selvedge_begin(handle: *const Handle) -> Access {
     // SAFETY: the caller says so.
     match unsafe { object(handle) } {
-        Some(Handle::Queue(queue)) => {
-            let exit = queue.own().map_or_else(|| queue.leave_unseen(), |own| queue.leave(own));
-            let Exit { called, latest } = exit;
-            Access { called, latest }
-        }
-        Some(Handle::Stack(stack)) => Access { called: stack.begin().call, latest: 0 },
-        Some(Handle::Register(register)) => Access { called: register.begin().call, latest: 0 },
+        Some(Handle::Queue(queue)) => queue.leaving().map_or(UNSEEN, |(own, exit)| Access {
+            called: (own.thread as u64) << THREAD_SHIFT | exit.called,
+            latest: exit.latest,
+        }),
+        Some(Handle::Stack(stack)) => Access { called: stack.begin().token(), latest: 0 },
+        Some(Handle::Register(register)) => Access { called: register.begin().token(), latest: 0 },
         _ => Access::default(),
     }
 }
@@ -173,17 +181,73 @@ pub unsafe extern "C" fn selvedge_pop_end(handle: *const Handle, access: Access,
     let (object, stamp) = unsafe { (object(handle), stamp.as_ref()) };
     match (object, stamp) {
         (Some(Handle::Queue(queue)), stamp) => {
-            // A removal of a thread without a number has no stamp.
-            let Some(own) = queue.own().filter(|_| access.called != 0) else { return };
-            let exit = Exit { called: access.called, latest: access.latest };
+            let Some((own, exit)) = removal(queue, access) else { return };
             match stamp {
                 Some(stamp) => queue.left(own, exit, stamp.ticket),
                 None => queue.found_empty(own, exit),
             }
         }
         (Some(Handle::Stack(stack)), stamp) => {
-            stack.end(Begun::again(access.called), POP, stamp.map_or(0, |stamp| stamp.ticket));
+            let begun = Begun::of(access.called);
+            match stamp.map(|stamp| stamp.ticket) {
+                None => stack.end_anywhere(begun, POP, 0),
+                // Somebody put it in without a stamp: nobody knows when.
+                Some(0) => {
+                    stack.findings.unchecked(1);
+                    stack.end_anywhere(begun, LOST, 0);
+                }
+                Some(ticket) => stack.end_anywhere(begun, POP, ticket),
+            }
         }
+        _ => {}
+    }
+}
+
+/// A removal that the calling thread has called. Of one that was not seen nothing is known, and of one that another thread called not what it took.
+fn removal(queue: &Watch, access: Access) -> Option<(Own<'_>, Exit)> {
+    if access.called == UNSEEN.called {
+        return None;
+    }
+    let called = access.called & ((1 << THREAD_SHIFT) - 1);
+    let is_own = |own: &Own<'_>| called != 0 && own.thread as u64 == access.called >> THREAD_SHIFT && own.is_leaving();
+    let own = queue.own().filter(is_own);
+    let Some(own) = own else {
+        queue.overlooked();
+        return None;
+    };
+    Some((own, Exit { called, latest: access.latest }))
+}
+
+/// An insertion that was about to be called was not made, or did not happen: the object is full.
+///
+/// # Safety
+/// The handle is null, or was made here and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn selvedge_push_cancel(handle: *const Handle, stamp: Stamp) {
+    // SAFETY: the caller says so.
+    match unsafe { object(handle) } {
+        Some(Handle::Queue(queue)) => {
+            let own = queue.own().filter(|own| stamp.ticket != 0 && own.thread == unstamp(stamp.ticket).0);
+            own.into_iter().for_each(|own| queue.not_entered(own));
+        }
+        Some(Handle::Stack(stack)) => stack.cancel(Begun::of(stamp.called)),
+        _ => {}
+    }
+}
+
+/// A removal, a read or a write that was about to be called was not made, or did not happen.
+///
+/// # Safety
+/// The handle is null, or was made here and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn selvedge_cancel(handle: *const Handle, access: Access) {
+    // SAFETY: the caller says so.
+    match unsafe { object(handle) } {
+        Some(Handle::Queue(queue)) => {
+            removal(queue, access).into_iter().for_each(|(own, _)| queue.not_left(own));
+        }
+        Some(Handle::Stack(stack)) => stack.cancel(Begun::of(access.called)),
+        Some(Handle::Register(register)) => register.cancel(Begun::of(access.called)),
         _ => {}
     }
 }
@@ -196,7 +260,7 @@ pub unsafe extern "C" fn selvedge_pop_end(handle: *const Handle, access: Access,
 pub unsafe extern "C" fn selvedge_read_end(handle: *const Handle, access: Access, value: u64) {
     // SAFETY: the caller says so.
     if let Some(Handle::Register(register)) = unsafe { object(handle) } {
-        register.end(Begun::again(access.called), READ, value);
+        register.end_anywhere(Begun::of(access.called), READ, value);
     }
 }
 
@@ -208,7 +272,7 @@ pub unsafe extern "C" fn selvedge_read_end(handle: *const Handle, access: Access
 pub unsafe extern "C" fn selvedge_write_end(handle: *const Handle, access: Access, value: u64) {
     // SAFETY: the caller says so.
     if let Some(Handle::Register(register)) = unsafe { object(handle) } {
-        register.end(Begun::again(access.called), WRITE, value);
+        register.end_anywhere(Begun::of(access.called), WRITE, value);
     }
 }
 
@@ -255,7 +319,7 @@ pub unsafe extern "C" fn selvedge_examine(handle: *const Handle) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn selvedge_violations(handle: *const Handle) -> u64 {
     // SAFETY: the caller says so.
-    unsafe { object(handle) }.map_or(0, |object| object.findings().report(true).total())
+    unsafe { object(handle) }.map_or(0, |object| object.report().total())
 }
 
 /// How many operations could not be checked in full.
@@ -265,7 +329,7 @@ pub unsafe extern "C" fn selvedge_violations(handle: *const Handle) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn selvedge_unchecked(handle: *const Handle) -> u64 {
     // SAFETY: the caller says so.
-    unsafe { object(handle) }.map_or(0, |object| object.findings().report(true).unchecked())
+    unsafe { object(handle) }.map_or(0, |object| object.report().unchecked())
 }
 
 /// Writes the text of a violation, with a zero at its end, and answers its length without that; 0 where there is none.
@@ -281,7 +345,7 @@ pub unsafe extern "C" fn selvedge_violation(
 ) -> usize {
     // SAFETY: the caller says so.
     let Some(object) = (unsafe { object(handle) }) else { return 0 };
-    let report = object.findings().report(true);
+    let report = object.report();
     let Some(violation) = report.violations().get(number) else { return 0 };
     let found = violation.to_string();
     if size > 0 && !text.is_null() {

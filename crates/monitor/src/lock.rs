@@ -35,10 +35,9 @@ impl LockWatch {
     /// The lock was taken.
     pub fn acquired(&self) {
         let acquired = self.acquired.fetch_add(1, Ordering::SeqCst) + 1;
+        // Whoever has it beside another one gives it back too, so it counts.
         if acquired > self.released.load(Ordering::SeqCst) + 1 {
             self.findings.found("permits", format!("acquisition {acquired} returned while the lock was held"));
-            // What should not have been there is not missed for ever after.
-            self.acquired.fetch_sub(1, Ordering::SeqCst);
         }
     }
 }
@@ -58,10 +57,12 @@ impl<L: Exclusive> Lock<L> {
 
     /// Holds it if nobody does.
     pub fn try_lock(&self) -> Option<Guarded<'_, L>> {
-        self.lock.try_lock().then(|| {
-            self.watch.acquired();
-            Guarded(self)
-        })
+        if !self.lock.try_lock() {
+            self.watch.findings.unchecked(1);
+            return None;
+        }
+        self.watch.acquired();
+        Some(Guarded(self))
     }
 
     /// Calls the function at every violation, in the thread that finds it.
@@ -69,7 +70,7 @@ impl<L: Exclusive> Lock<L> {
         self.watch.findings.listen(listener);
     }
 
-    /// What was found so far. Refusals of `try_lock` are not checked.
+    /// What was found so far. Refusals of `try_lock` are counted as unchecked.
     pub fn report(&self) -> Report {
         self.watch.findings.report(true)
     }

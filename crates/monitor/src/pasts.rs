@@ -10,7 +10,7 @@
 //! Invariant: an alarm is a violation, and one that `selvedge_history::monitor::counters` reports for the same calls and returns.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence};
 
 use selvedge_history::monitor::Rule;
 
@@ -18,7 +18,7 @@ use super::clock::Greatest;
 use super::insertions::{Insertions, Returned};
 use super::marks::{Mark, Marks};
 use super::report::Findings;
-use super::threads::Threads;
+use super::threads::{self, Threads};
 use super::track::{stamp, unstamp};
 
 /// So many removals more than there can be in the last pasts are remembered, for threads that get no processor while they look.
@@ -67,6 +67,8 @@ struct Removal {
 #[repr(align(128))]
 #[derive(Debug)]
 struct Trace {
+    /// Whether an operation is open. Only the thread itself looks at it.
+    busy: AtomicBool,
     insertions: Insertions,
     marks: Marks,
     /// How many calls the thread made, and when the last of them were.
@@ -98,6 +100,7 @@ impl Trace {
     fn new(k: u64) -> Self {
         let entries = (k as usize).saturating_add(SPARE).min(REMOVALS_MAX).next_power_of_two();
         Trace {
+            busy: AtomicBool::new(false),
             insertions: Insertions::default(),
             marks: Marks::new(),
             made: AtomicU64::new(0),
@@ -197,6 +200,24 @@ impl Watch {
         self.traces.iter().filter_map(|(thread, trace)| Some((thread, trace.get()?)))
     }
 
+    /// The calling thread, if it has a number and nothing open here: what it calls inside another operation has no place in its trace.
+    #[inline]
+    pub fn own(&self) -> Option<usize> {
+        let thread = threads::number()?;
+        let busy = &self.trace(thread).busy;
+        let is_first = !busy.load(Ordering::Relaxed);
+        busy.store(true, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        is_first.then_some(thread)
+    }
+
+    /// The thread's operation is over.
+    #[inline]
+    pub fn over(&self, thread: usize) {
+        compiler_fence(Ordering::SeqCst);
+        self.trace(thread).busy.store(false, Ordering::Relaxed);
+    }
+
     /// The thread is about to call an insertion; what the value carries through the queue.
     #[inline]
     pub fn enter(&self, thread: usize) -> u64 {
@@ -248,7 +269,7 @@ impl Watch {
         let Some(inserted) = self.traces.of(thread).get().filter(|_| put != 0) else { return self.unseen() };
         let mark = inserted.marks.take(put);
         if mark != Mark::First {
-            return self.left_again(stamp, mark);
+            return self.left_again(begun, stamp, mark);
         }
         let ended = self.removed(begun.thread, put, false);
         // What overtook it began after that.
@@ -277,13 +298,15 @@ impl Watch {
     }
 
     #[cold]
-    fn left_again(&self, stamp: u64, mark: Mark) {
+    fn left_again(&self, begun: Begun, stamp: u64, mark: Mark) {
         self.pasts.ret();
         if mark == Mark::Forgotten {
             return self.findings.unchecked(1);
         }
         let (thread, put) = unstamp(stamp);
         let text = format!("{}: put in by thread {thread} from moment {put} on", Rule::NotInside.sentence());
+        // Who is told may use the queue.
+        self.over(begun.thread);
         self.findings.found(Rule::NotInside.name(), text);
     }
 
@@ -347,6 +370,8 @@ impl Watch {
             begun.thread,
             begun.called
         );
+        // Who is told may use the queue.
+        self.over(begun.thread);
         self.findings.found(rule.name(), text);
     }
 }

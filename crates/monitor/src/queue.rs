@@ -79,7 +79,7 @@ impl<T, Q: PushPop<Stamped<T>>> Queue<T, Q> {
     pub fn push(&self, value: T) {
         // Large values should not be copied more often than without a watch: this one is put together once, and taken apart at the very end.
         let mut stamped = Stamped { value, stamp: UNSEEN };
-        let Some(own) = self.watch.own() else { return self.push_unseen(stamped) };
+        let Some(own) = self.watch.idle() else { return self.push_unseen(stamped) };
         stamped.stamp = self.watch.enter(own);
         let (stamp, unwound) = (stamped.stamp, UnwoundPush(&self.watch, own, stamped.stamp));
         self.queue.push(stamped);
@@ -87,7 +87,7 @@ impl<T, Q: PushPop<Stamped<T>>> Queue<T, Q> {
         self.watch.entered(own, stamp);
     }
 
-    /// Puts a value in, of a thread without a number.
+    /// Puts a value in, of a thread without a number or inside another operation.
     #[cold]
     fn push_unseen(&self, stamped: Stamped<T>) {
         let unwound = Unwound(&self.watch);
@@ -99,12 +99,11 @@ impl<T, Q: PushPop<Stamped<T>>> Queue<T, Q> {
     /// Takes a value out, if there is one.
     #[inline]
     pub fn pop(&self) -> Option<T> {
-        let own = self.watch.own();
-        let exit = own.map_or_else(|| self.watch.leave_unseen(), |own| self.watch.leave(own));
-        let unwound = Unwound(&self.watch);
+        let begun = self.watch.leaving();
+        let unwound = UnwoundPop(&self.watch, begun.map(|(own, _)| own));
         let popped = self.queue.pop();
         std::mem::forget(unwound);
-        if let Some(own) = own {
+        if let Some((own, exit)) = begun {
             match &popped {
                 Some(stamped) => self.watch.left(own, exit, stamped.stamp.get()),
                 None => self.watch.found_empty(own, exit),
@@ -146,6 +145,18 @@ impl Drop for Unwound<'_> {
     }
 }
 
+/// The queue panicked when a value was to be taken out.
+struct UnwoundPop<'a>(&'a Watch, Option<Own<'a>>);
+
+impl Drop for UnwoundPop<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.unwound();
+        // What it may still do is not known; what the thread calls next is not inside it.
+        self.1.into_iter().for_each(|own| own.track.left_nothing());
+    }
+}
+
 /// The queue panicked when this value was put in: nobody knows whether it is inside, and since when.
 struct UnwoundPush<'a>(&'a Watch, Own<'a>, NonZeroU64);
 
@@ -161,6 +172,18 @@ impl Drop for UnwoundPush<'_> {
 pub(crate) struct Own<'a> {
     pub thread: usize,
     track: &'a Track,
+}
+
+impl Own<'_> {
+    /// Whether its insertion is open.
+    pub fn is_entering(&self) -> bool {
+        self.track.is_inserting()
+    }
+
+    /// Whether its removal is open.
+    pub fn is_leaving(&self) -> bool {
+        self.track.removals().is_open()
+    }
 }
 
 /// What is wrong with a value that is not the latest.
@@ -215,6 +238,7 @@ impl Watch {
         self.blind.store(true, Ordering::SeqCst);
         self.findings.unchecked(1);
         own.track.lost(stamp.get(), self.clock.ret());
+        own.track.entered();
     }
 
     /// The calling thread, unless there are too many.
@@ -222,6 +246,12 @@ impl Watch {
     pub fn own(&self) -> Option<Own<'_>> {
         let thread = threads::number()?;
         Some(self.of(thread))
+    }
+
+    /// The calling thread, unless there are too many or it has something open here.
+    #[inline]
+    pub fn idle(&self) -> Option<Own<'_>> {
+        self.own().filter(|own| own.track.is_idle())
     }
 
     #[inline]
@@ -237,6 +267,7 @@ impl Watch {
     /// An insertion is about to be called; what its value carries.
     #[inline]
     pub fn enter(&self, own: Own<'_>) -> NonZeroU64 {
+        own.track.enter();
         stamp(own.thread, self.clock.call())
     }
 
@@ -247,9 +278,20 @@ impl Watch {
         if !own.track.goes_on(returned) {
             own.track.entered_apart(stamp.get(), returned);
         }
+        own.track.entered();
     }
 
-    /// An insertion of a thread without a number has returned.
+    /// An insertion that was about to be called was not, or did nothing.
+    pub fn not_entered(&self, own: Own<'_>) {
+        own.track.entered();
+    }
+
+    /// A removal that was about to be called was not, or did nothing.
+    pub fn not_left(&self, own: Own<'_>) {
+        own.track.left_nothing();
+    }
+
+    /// An insertion that cannot be seen has returned.
     #[cold]
     pub fn entered_unseen(&self) {
         self.clock.ret();
@@ -263,12 +305,24 @@ impl Watch {
         Exit { called: self.clock.call(), latest: self.clock.latest.all() }
     }
 
-    /// A removal of a thread without a number is about to be called.
+    /// The same, by the calling thread. Nothing if it cannot be seen.
+    #[inline]
+    pub fn leaving(&self) -> Option<(Own<'_>, Exit)> {
+        let Some(own) = self.idle() else { return self.leave_unseen() };
+        Some((own, self.leave(own)))
+    }
+
     #[cold]
-    pub fn leave_unseen(&self) -> Exit {
+    fn leave_unseen(&self) -> Option<(Own<'_>, Exit)> {
+        self.overlooked();
+        None
+    }
+
+    /// A removal cannot be seen, or not to its end: what it took is not known.
+    #[cold]
+    pub fn overlooked(&self) {
         self.blind.store(true, Ordering::SeqCst);
         self.findings.unchecked(1);
-        Exit { called: 0, latest: 0 }
     }
 
     /// A removal has returned the value with this stamp.
@@ -473,15 +527,19 @@ impl Watch {
         settle();
         // So that nobody need do it at each empty answer.
         own.track.add_up();
-        self.judge_empty(exit.called - BEGIN, own.thread);
+        let wrong = self.judge_empty(exit.called - BEGIN, own.thread);
         own.track.left_nothing();
+        // Only now may anyone be told, who may use the queue.
+        wrong.into_iter().for_each(|text| self.findings.found("not-empty", text));
     }
 
     /// So many insertions had returned when a removal was called that returned nothing. It was false if fewer removals had been called by its end, and true
-    /// if at some moment the values of all insertions that had returned were out.
-    fn judge_empty(&self, inside: u64, thread: usize) {
+    /// if at some moment the values of all insertions that had returned were out. What is wrong with it, if that is new.
+    fn judge_empty(&self, inside: u64, thread: usize) -> Option<String> {
+        let mut found = None;
         if self.is_blind() {
-            return self.findings.unchecked(1);
+            self.findings.unchecked(1);
+            return found;
         }
         let excused = self.excused.load(Ordering::SeqCst);
         let (mut taken, open) = self.removals(Some(thread));
@@ -489,15 +547,14 @@ impl Watch {
         if wrong > 0 || self.told.load(Ordering::Relaxed) > 0 {
             // Who finds the same again says nothing new.
             if wrong > self.told.swap(wrong, Ordering::Relaxed) {
-                let text = format!(
+                found = Some(format!(
                     "a removal answered that the queue is empty, but {inside} values had been put in when it was called, and {} removals at most had taken one \
                      when it returned",
                     taken + open
-                );
-                self.findings.found("not-empty", text);
+                ));
             }
             if wrong > 0 {
-                return;
+                return found;
             }
         }
         let mut compared = 0;
@@ -505,7 +562,7 @@ impl Watch {
             if self.clock.call() - BEGIN <= taken + excused {
                 // With a violation behind it nobody relies on it.
                 if excused > 0 || self.all_are_out() {
-                    return;
+                    return found;
                 }
                 compared += 1;
                 if compared == COMPARED_MAX {
@@ -516,6 +573,7 @@ impl Watch {
             (taken, _) = self.removals(Some(thread));
         }
         self.findings.unchecked(1);
+        found
     }
 }
 

@@ -5,11 +5,12 @@
 //!
 //! Invariant: the checker gets every event once, in the order of stamps. A thread says that it is about to call before it reads the
 //! clock, so nothing is called before what was handed out. If some operation stays open while [`PENDING_MAX`] others end, the records are given up and
-//! counted. The checker starts over where nobody knows what happened: at the call and at the return of an operation that panicked or whose thread has no number, and where records
-//! were given up.
+//! counted. The checker starts over where nobody knows what happened: at the call and at the return of an operation that panicked, whose thread has no number or that another thread ended, and where records
+//! were given up. A thread may have several operations open at once, one called inside the other or coroutines: each has a lane of its own, in which records are in order. What has no lane, or
+//! comes in a signal while the thread writes a record or checks, is not recorded; then nothing that the checker says counts any more.
 
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use super::clock::Clock;
@@ -24,14 +25,24 @@ const ENOUGH: u64 = 1 << 9;
 /// How many records may wait for an operation that is open.
 pub const PENDING_MAX: usize = 1 << 18;
 
+/// How many operations on one object a thread may have open at once.
+const LANES: usize = 8;
+
 const IDLE: u64 = u64::MAX;
 const ENTERING: u64 = 0;
 
 /// The kind of a record of which nobody knows what it did. Its value is 1 if it may do so at any time from its call on, and 0 if it is over with its return.
-const LOST: u64 = 0;
+pub const LOST: u64 = 0;
 
 /// What stands in place of the stamp of a call by a thread without a number, beside its place.
 const STRANGER: u64 = 1 << 63;
+
+/// In the same place: an operation that is not recorded.
+const OVERLOOKED: u64 = STRANGER | 1 << 62;
+
+/// In a token: where the thread and the lane are, beside the stamp of the call.
+const THREAD_SHIFT: u32 = 52;
+const LANE_SHIFT: u32 = 60;
 
 /// The ticket of a value that a thread without a number put in.
 const STRANGE: u64 = u64::MAX;
@@ -75,8 +86,10 @@ struct Buffer {
     entries: Box<[[AtomicU64; 4]]>,
     head: AtomicU64,
     tail: AtomicU64,
-    /// The call stamp of the operation that is open.
-    open: AtomicU64,
+    /// By lane: the call stamp of the operation that is open.
+    open: [AtomicU64; LANES],
+    /// The thread writes a record, or checks. Only it looks at this.
+    busy: AtomicBool,
     /// How many values the thread made.
     values: AtomicU64,
 }
@@ -88,16 +101,46 @@ impl Buffer {
             entries: (0..ENTRIES).map(|_| entry()).collect(),
             head: AtomicU64::new(0),
             tail: AtomicU64::new(0),
-            open: AtomicU64::new(IDLE),
+            open: [const { AtomicU64::new(IDLE) }; LANES],
+            busy: AtomicBool::new(false),
             values: AtomicU64::new(0),
         }
     }
+
+    /// A lane in which nothing is open, for the thread of this buffer.
+    #[inline]
+    fn free(&self) -> Option<usize> {
+        if self.busy.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.open.iter().position(|open| open.load(Ordering::Acquire) == IDLE)
+    }
+
+    fn set_busy(&self, busy: bool) {
+        compiler_fence(Ordering::SeqCst);
+        self.busy.store(busy, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+    }
+
+    /// How many operations of the thread are open.
+    fn open(&self) -> usize {
+        self.open.iter().filter(|open| open.load(Ordering::Acquire) != IDLE).count()
+    }
+}
+
+/// Where records wait that are in the order of their stamps: a lane of a thread, or the place of an operation of a thread without a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Queued {
+    Lane(usize, usize),
+    Stranger(usize),
 }
 
 struct State<C> {
     checker: C,
-    /// By thread, in the order of their stamps: what was not handed out in full. Next come those of threads without a number, by their places.
+    /// What was not handed out in full, each in the order of stamps.
     pending: Vec<VecDeque<Record>>,
+    /// Which of them is which.
+    queues: HashMap<Queued, usize>,
     /// When the operations of threads without a number were called that are open; the first place is for records that were given up.
     strangers: Vec<Option<u64>>,
     /// Everything before this was handed out.
@@ -110,19 +153,33 @@ pub struct Recorder<C> {
     buffers: Box<[OnceLock<Buffer>]>,
     state: Mutex<State<C>>,
     pub findings: Findings,
+    /// Some operation was not recorded: from then on no violation is certain.
+    blind: AtomicBool,
 }
 
 /// An operation that has been called.
 #[derive(Clone, Copy, Debug)]
 pub struct Begun {
     thread: Option<usize>,
-    pub call: u64,
+    lane: usize,
+    call: u64,
 }
 
 impl Begun {
-    /// One that the calling thread began, by its stamp.
-    pub fn again(call: u64) -> Self {
-        Begun { thread: threads::number().filter(|_| call != 0 && call & STRANGER == 0), call }
+    /// As one number, which is not 0.
+    pub fn token(self) -> u64 {
+        let Some(thread) = self.thread else { return self.call };
+        (self.lane as u64) << LANE_SHIFT | (thread as u64) << THREAD_SHIFT | self.call
+    }
+
+    /// The operation with this token.
+    pub fn of(token: u64) -> Self {
+        if token == 0 || token & STRANGER != 0 {
+            return Begun { thread: None, lane: 0, call: token };
+        }
+        let thread = (token >> THREAD_SHIFT) as usize % THREADS_MAX;
+        let lane = (token >> LANE_SHIFT) as usize % LANES;
+        Begun { thread: Some(thread), lane, call: token & ((1 << THREAD_SHIFT) - 1) }
     }
 }
 
@@ -142,8 +199,16 @@ impl<C: Checker> Recorder<C> {
         Recorder {
             clock: Clock::new(),
             buffers: (0..THREADS_MAX).map(|_| OnceLock::new()).collect(),
-            state: Mutex::new(State { checker, pending: Vec::new(), strangers: vec![None], until: 1, told: 0 }),
+            state: Mutex::new(State {
+                checker,
+                pending: Vec::new(),
+                queues: HashMap::new(),
+                strangers: vec![None],
+                until: 1,
+                told: 0,
+            }),
             findings: Findings::default(),
+            blind: AtomicBool::new(false),
         }
     }
 
@@ -152,8 +217,8 @@ impl<C: Checker> Recorder<C> {
     pub fn ticket(&self) -> u64 {
         let Some(thread) = threads::number() else { return STRANGE };
         let buffer = self.buffers[thread].get_or_init(Buffer::new);
-        let number = buffer.values.load(Ordering::Relaxed) + 1;
-        buffer.values.store(number, Ordering::Relaxed);
+        // In one step: a signal may come in between.
+        let number = buffer.values.fetch_add(1, Ordering::Relaxed) + 1;
         (thread as u64) << 48 | number
     }
 
@@ -162,39 +227,96 @@ impl<C: Checker> Recorder<C> {
     pub fn begin(&self) -> Begun {
         let Some(thread) = threads::number() else { return self.begin_unseen() };
         let buffer = self.buffers[thread].get_or_init(Buffer::new);
+        let Some(lane) = buffer.free() else { return self.overlook() };
         // In this order: whoever sees that nothing is open has read the clock before this does.
-        buffer.open.store(ENTERING, Ordering::SeqCst);
+        buffer.open[lane].store(ENTERING, Ordering::SeqCst);
         let call = self.clock.call();
-        buffer.open.store(call, Ordering::Release);
-        Begun { thread: Some(thread), call }
+        buffer.open[lane].store(call, Ordering::Release);
+        Begun { thread: Some(thread), lane, call }
     }
 
-    /// It has returned.
+    /// An operation is about to be called that cannot be recorded.
+    #[cold]
+    fn overlook(&self) -> Begun {
+        self.blind.store(true, Ordering::SeqCst);
+        self.findings.unchecked(1);
+        Begun { thread: None, lane: 0, call: OVERLOOKED }
+    }
+
+    /// It has returned, in the thread that called it.
     #[inline]
     pub fn end(&self, begun: Begun, kind: u64, value: u64) {
         let Some(thread) = begun.thread else { return self.end_unseen(begun) };
         let Some(buffer) = self.buffers[thread].get() else { return };
+        if buffer.busy.load(Ordering::Relaxed) {
+            self.overlook();
+            return buffer.open[begun.lane].store(IDLE, Ordering::Release);
+        }
+        buffer.set_busy(true);
         let ret = self.clock.ret();
         let tail = buffer.tail.load(Ordering::Relaxed);
         let entry = &buffer.entries[tail as usize & (ENTRIES - 1)];
-        for (field, value) in entry.iter().zip([kind, value, begun.call, ret]) {
+        for (field, value) in entry.iter().zip([kind << 8 | begun.lane as u64, value, begun.call, ret]) {
             field.store(value, Ordering::Relaxed);
         }
         buffer.tail.store(tail + 1, Ordering::Release);
-        buffer.open.store(IDLE, Ordering::Release);
+        buffer.open[begun.lane].store(IDLE, Ordering::Release);
         let waiting = tail + 1 - buffer.head.load(Ordering::Acquire);
-        if waiting >= ENOUGH && (waiting.is_multiple_of(ENOUGH / 4) || waiting >= ENTRIES as u64) {
-            self.hand_over(waiting >= ENTRIES as u64);
+        let is_full = waiting >= ENTRIES as u64;
+        let mut found = Vec::new();
+        // Inside another operation nothing is checked before it must be: that may be a signal handler, which had better not allocate.
+        if is_full || waiting >= ENOUGH && waiting.is_multiple_of(ENOUGH / 4) && buffer.open() == 0 {
+            found = self.hand_over(is_full);
+        }
+        buffer.set_busy(false);
+        self.tell(&found);
+    }
+
+    /// It has returned, perhaps in another thread; nobody knows what it did then.
+    pub fn end_anywhere(&self, begun: Begun, kind: u64, value: u64) {
+        let Some(thread) = begun.thread else { return self.end_unseen(begun) };
+        if !self.is_open(begun) {
+            return self.findings.unchecked(1);
+        }
+        if threads::number() == Some(thread) {
+            return self.end(begun, kind, value);
+        }
+        self.findings.unchecked(1);
+        let mut state = self.locked();
+        self.collect(&mut state);
+        let ret = self.clock.ret();
+        state.lost(Queued::Lane(thread, begun.lane), begun.call, ret);
+        self.close(begun);
+    }
+
+    /// It did not happen.
+    pub fn cancel(&self, begun: Begun) {
+        match begun.thread {
+            Some(_) if self.is_open(begun) => self.close(begun),
+            Some(_) => {}
+            None => self.end_unseen(begun),
         }
     }
 
+    fn is_open(&self, begun: Begun) -> bool {
+        let buffer = begun.thread.and_then(|thread| self.buffers[thread].get());
+        buffer.is_some_and(|buffer| buffer.open[begun.lane].load(Ordering::Acquire) == begun.call)
+    }
+
+    fn close(&self, begun: Begun) {
+        if let Some(buffer) = begun.thread.and_then(|thread| self.buffers[thread].get()) {
+            buffer.open[begun.lane].store(IDLE, Ordering::Release);
+        }
+    }
+
+    /// Checks what is recorded, if nobody else does, or if it must be done; what was found.
     #[cold]
-    fn hand_over(&self, must: bool) {
+    fn hand_over(&self, must: bool) -> Vec<Violation> {
         match self.state.try_lock() {
             Ok(state) => self.drain(state),
             Err(TryLockError::Poisoned(state)) => self.drain(state.into_inner()),
-            Err(TryLockError::WouldBlock) if must => self.check(),
-            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::WouldBlock) if must => self.drain(self.locked()),
+            Err(TryLockError::WouldBlock) => Vec::new(),
         }
     }
 
@@ -210,18 +332,21 @@ impl<C: Checker> Recorder<C> {
         let place = free.unwrap_or(strangers.len());
         strangers.resize(strangers.len().max(place + 1), None);
         strangers[place] = Some(self.clock.call());
-        Begun { thread: None, call: STRANGER | place as u64 }
+        Begun { thread: None, lane: 0, call: STRANGER | place as u64 }
     }
 
     /// It is over, and nobody knows what it did.
     #[cold]
     fn end_unseen(&self, begun: Begun) {
+        if begun.call == OVERLOOKED {
+            return;
+        }
         self.findings.unchecked(1);
         let mut state = self.locked();
         let place = (begun.call & !STRANGER) as usize;
         let call = state.strangers.get_mut(place).and_then(Option::take);
         let ret = self.clock.ret();
-        state.lost(if call.is_some() { place } else { 0 }, call.unwrap_or(ret), ret);
+        state.lost(Queued::Stranger(if call.is_some() { place } else { 0 }), call.unwrap_or(ret), ret);
     }
 
     /// For as long as the operation may panic.
@@ -230,18 +355,36 @@ impl<C: Checker> Recorder<C> {
         Unwound(self, begun)
     }
 
-    /// Checks what is recorded and in order.
-    pub fn check(&self) {
-        self.drain(self.locked());
+    /// Checks what is recorded and in order; how many operations are open or wait for those.
+    pub fn check(&self) -> u64 {
+        let own = threads::number().and_then(|thread| self.buffers[thread].get());
+        // A signal came while this thread was checking.
+        if own.is_some_and(|own| own.busy.load(Ordering::Relaxed)) {
+            return 1;
+        }
+        own.into_iter().for_each(|own| own.set_busy(true));
+        let found = self.drain(self.locked());
+        let waiting = self.waiting();
+        own.into_iter().for_each(|own| own.set_busy(false));
+        self.tell(&found);
+        waiting
     }
 
+    /// What is open, or waits for what is, counts as not checked.
     pub fn report(&self, exact: bool) -> Report {
-        self.check();
-        self.findings.report(exact)
+        let waiting = self.check();
+        self.findings.report(exact).with_unchecked(waiting)
     }
 
-    fn drain(&self, mut guard: MutexGuard<'_, State<C>>) {
-        let state = &mut *guard;
+    fn waiting(&self) -> u64 {
+        let state = self.locked();
+        let open: usize = self.buffers.iter().filter_map(OnceLock::get).map(Buffer::open).sum();
+        let pending: usize = state.pending.iter().map(VecDeque::len).sum();
+        (open + pending + state.strangers.iter().flatten().count()) as u64
+    }
+
+    /// Takes the records of all threads; a stamp that no operation which is open, or will be called, is before.
+    fn collect(&self, state: &mut State<C>) -> u64 {
         let mut until = state.strangers.iter().flatten().copied().fold(self.clock.call(), u64::min);
         for (thread, buffer) in self.buffers.iter().enumerate() {
             let Some(buffer) = buffer.get() else { continue };
@@ -251,21 +394,34 @@ impl<C: Checker> Recorder<C> {
             for number in head..tail {
                 let entry = &buffer.entries[number as usize & (ENTRIES - 1)];
                 let [kind, value, call, ret] = [0, 1, 2, 3].map(|field| entry[field].load(Ordering::Relaxed));
+                let (kind, lane) = (kind >> 8, kind as usize % LANES);
                 let record = Record { kind, value, call, ret, thread: thread as u32, begun: false, note: 0 };
-                if state.pending.len() <= thread {
-                    state.pending.resize_with(thread + 1, VecDeque::new);
-                }
-                state.pending[thread].push_back(record);
+                state.queue(Queued::Lane(thread, lane)).push_back(record);
             }
             buffer.head.store(tail, Ordering::Release);
         }
+        until
+    }
+
+    /// Hands out what is recorded; what was found.
+    fn drain(&self, mut guard: MutexGuard<'_, State<C>>) -> Vec<Violation> {
+        let state = &mut *guard;
+        let until = self.collect(state);
         let mut found = Vec::new();
         state.hand_out(until.max(state.until), &mut found);
         let unchecked = state.bound(self.clock.call()) + state.unchecked();
         self.findings.unchecked(unchecked);
+        // Whoever was overlooked was so before what it did was recorded.
+        if self.blind.load(Ordering::SeqCst) {
+            self.findings.unchecked(found.len() as u64);
+            found.clear();
+        }
         found.iter().for_each(|violation| self.findings.keep(violation));
-        // Who is told may use the object.
-        drop(guard);
+        found
+    }
+
+    /// Who is told may use the object: nothing is locked.
+    fn tell(&self, found: &[Violation]) {
         found.iter().for_each(|violation| self.findings.tell(violation));
     }
 }
@@ -273,15 +429,25 @@ impl<C: Checker> Recorder<C> {
 /// A stamp that no operation of the thread that is open, or that will be called, is before; `None` when it cannot be told now.
 fn oldest_open(buffer: &Buffer) -> Option<u64> {
     for _ in 0..64 {
-        match buffer.open.load(Ordering::SeqCst) {
-            ENTERING => std::hint::spin_loop(),
-            open => return Some(open),
+        match buffer.open.iter().map(|open| open.load(Ordering::SeqCst)).min() {
+            Some(ENTERING) => std::hint::spin_loop(),
+            open => return open,
         }
     }
     None
 }
 
 impl<C: Checker> State<C> {
+    /// What waits there.
+    fn queue(&mut self, which: Queued) -> &mut VecDeque<Record> {
+        let next = self.pending.len();
+        let place = *self.queues.entry(which).or_insert(next);
+        if place == next {
+            self.pending.push(VecDeque::new());
+        }
+        &mut self.pending[place]
+    }
+
     /// The events before this stamp, in order: those of one thread as long as no other thread has an earlier one.
     fn hand_out(&mut self, until: u64, found: &mut Vec<Violation>) {
         loop {
@@ -314,13 +480,9 @@ impl<C: Checker> State<C> {
     }
 
     /// An operation is over of which nobody knows what it did.
-    fn lost(&mut self, place: usize, call: u64, ret: u64) {
-        let place = THREADS_MAX + place;
-        if self.pending.len() <= place {
-            self.pending.resize_with(place + 1, VecDeque::new);
-        }
+    fn lost(&mut self, place: Queued, call: u64, ret: u64) {
         let record = Record { kind: LOST, value: 0, call, ret, thread: u32::MAX, begun: false, note: 0 };
-        self.pending[place].push_back(record);
+        self.queue(place).push_back(record);
     }
 
     /// Gives up what waits if it is too much; how many records that are. They are over now, so what is called later knows nothing of them.
@@ -333,7 +495,7 @@ impl<C: Checker> State<C> {
         let open = self.pending.iter().filter_map(VecDeque::front).filter(|record| record.begun && record.kind != LOST);
         open.for_each(|record| self.checker.give_up(record));
         self.pending.iter_mut().for_each(VecDeque::clear);
-        self.lost(0, now, now);
+        self.lost(Queued::Stranger(0), now, now);
         waiting as u64
     }
 

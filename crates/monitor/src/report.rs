@@ -110,6 +110,11 @@ pub struct Report {
 }
 
 impl Report {
+    /// With so many operations more that are not checked.
+    pub(crate) fn with_unchecked(self, unchecked: u64) -> Self {
+        Report { unchecked: self.unchecked + unchecked, ..self }
+    }
+
     /// The violations, the first 1,024 of them.
     pub fn violations(&self) -> &[Violation] {
         &self.violations

@@ -4,7 +4,7 @@
 //! Invariant: counts and sums are exact; the ring remembers the last [`REMOVALS`].
 
 use std::num::NonZeroU64;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence, fence};
 
 use super::cubes::{self, cube};
 use super::insertions::{Insertions, Returned, Ring};
@@ -110,6 +110,8 @@ fn add(to: &AtomicU64, number: u64) {
 #[derive(Debug, Default)]
 pub struct Track {
     removals: AtomicU64,
+    /// Whether an insertion is open. Only the thread itself looks at it.
+    inserting: AtomicBool,
     insertions: Insertions,
     removed: Ring<REMOVALS>,
     sums: Sums,
@@ -220,6 +222,32 @@ impl Track {
     /// The removals of the thread.
     pub fn removals(&self) -> Removals {
         Removals(self.removals.load(Ordering::Acquire))
+    }
+
+    /// Whether the thread has nothing open here. What it calls inside another operation, in a callback or where a signal came in between, has no place in these rings.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.removals.load(Ordering::Relaxed) & OPEN == 0 && !self.inserting.load(Ordering::Relaxed)
+    }
+
+    /// Whether the thread has an insertion open.
+    pub fn is_inserting(&self) -> bool {
+        self.inserting.load(Ordering::Relaxed)
+    }
+
+    /// The thread is about to call an insertion.
+    #[inline]
+    pub fn enter(&self) {
+        self.inserting.store(true, Ordering::Relaxed);
+        // A signal that comes later sees it.
+        compiler_fence(Ordering::SeqCst);
+    }
+
+    /// The thread's insertion is over.
+    #[inline]
+    pub fn entered(&self) {
+        compiler_fence(Ordering::SeqCst);
+        self.inserting.store(false, Ordering::Relaxed);
     }
 
     /// The thread is about to call a removal.

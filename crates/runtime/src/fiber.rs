@@ -437,18 +437,7 @@ pub fn exit(result: *mut c_void) -> ! {
         // SAFETY: the code under test called `setjmp` with it in a frame that is still there. It calls its handler, and then exits again.
         unsafe { longjmp(handler, 1) };
     }
-    for _ in 0..4 {
-        let mut any = false;
-        while let Some((destructor, object)) = with(|control| control.fiber().destructors.pop()) {
-            // SAFETY: registered by the code under test for this moment.
-            unsafe { destructor(object) };
-            any = true;
-        }
-        any |= run_key_destructors();
-        if !any {
-            break;
-        }
-    }
+    run_destructors();
     let (current, next) = with(|control| {
         let current = control.current;
         control.looks_for_leftovers();
@@ -466,6 +455,22 @@ pub fn exit(result: *mut c_void) -> ! {
     });
     follow(current, next);
     unreachable!("a thread that has ended does not go on")
+}
+
+/// Destroys the current thread's thread-local objects and values of keys, as the end of a thread does.
+pub fn run_destructors() {
+    for _ in 0..4 {
+        let mut any = false;
+        while let Some((destructor, object)) = with(|control| control.fiber().destructors.pop()) {
+            // SAFETY: registered by the code under test for this moment.
+            unsafe { destructor(object) };
+            any = true;
+        }
+        any |= run_key_destructors();
+        if !any {
+            break;
+        }
+    }
 }
 
 fn run_key_destructors() -> bool {

@@ -54,5 +54,6 @@ mod spin;
 mod switch;
 mod sys;
 mod turn;
+mod units;
 mod watchdog;
 mod worker;

@@ -19,8 +19,13 @@ pub struct Entry {
     /// thread knows all of it.
     owner: u32,
     epoch: u32,
+    /// The thread whose release sequence this is, where its later stores go on with it ([`crate::units`]), or [`NOBODY`].
+    pub head: u32,
     clock: Clock,
 }
+
+/// No thread.
+pub const NOBODY: u32 = u32::MAX;
 
 impl Entry {
     /// Copies the lanes from `known` up.
@@ -42,6 +47,14 @@ impl Entry {
         if let (Some(mine), Some(theirs)) = (self.clock.get_mut(range.clone()), clock.get(range)) {
             mine.copy_from_slice(theirs);
         }
+    }
+
+    /// What was published.
+    pub fn clock(&self) -> Clock {
+        let mut clock = [0; THREADS];
+        let known = (LANE * self.lanes as usize).min(THREADS);
+        clock[..known].copy_from_slice(&self.clock[..known]);
+        clock
     }
 
     /// A clock learns what was published.
@@ -83,7 +96,7 @@ pub struct Chain {
 impl Chain {
     /// The first clock, counted from 1; 0 when there is none of this run.
     #[inline(always)]
-    fn first(self, run: u32) -> u32 {
+    pub fn first(self, run: u32) -> u32 {
         if self.run == run { self.first } else { 0 }
     }
 }
@@ -129,13 +142,23 @@ impl Published {
     pub fn add(&mut self, chain: &mut Chain, run: u32, address: u64) -> &mut Entry {
         let (at, next) = (self.used, chain.first(run));
         if at == self.entries.len() {
-            self.entries.push(Entry { address, next, lanes: 0, owner: 0, epoch: 0, clock: [0; THREADS] });
+            self.entries.push(Entry { address, next, lanes: 0, owner: 0, epoch: 0, head: NOBODY, clock: [0; THREADS] });
         }
         self.used += 1;
         *chain = Chain { run, first: self.used as u32 };
         let entry = &mut self.entries[at];
-        (entry.address, entry.next, entry.lanes) = (address, next, 0);
+        (entry.address, entry.next, entry.lanes, entry.head) = (address, next, 0, NOBODY);
         entry
+    }
+
+    /// The addresses of this cell are another object's now: nobody goes on with what was released there.
+    pub fn behead(&mut self, chain: Chain, run: u32) {
+        let mut at = chain.first(run);
+        while at != 0 {
+            let entry = &mut self.entries[at as usize - 1];
+            entry.head = NOBODY;
+            at = entry.next;
+        }
     }
 
     /// The cell with this chain is given to other addresses.

@@ -13,7 +13,9 @@ use std::ffi::c_int;
 use selvedge_explore::Kind;
 
 use crate::posix::objects::{Table, empty};
+use crate::published::{Entry, NOBODY};
 use crate::shadow::{CELLS, Cell, Packed, Shadow};
+use crate::units;
 
 /// How many threads there can be.
 pub const THREADS: usize = selvedge_explore::Thread::MAX;
@@ -102,6 +104,59 @@ pub enum Quickly {
     Far,
 }
 
+/// An atomic write, where C11's release sequences matter: what a thread releases at an address, its own later stores there go on with.
+struct Release {
+    thread: usize,
+    address: u64,
+    lanes: usize,
+    update: bool,
+    acquires: bool,
+    /// Whether later stores of the thread go on with this one.
+    heads: bool,
+}
+
+/// By what [`Races::heads`] knows a thread at an address.
+fn head(address: u64, thread: usize) -> usize {
+    address as usize * THREADS + thread
+}
+
+impl Release {
+    /// Publishes what the write does: a clock of its own, what it goes on with because it read it, and what its thread released there before.
+    fn put(&self, entry: &mut Entry, heads: &mut Table<Clock>, mine: &Clock, releases: bool) {
+        let Release { thread, address, lanes, .. } = *self;
+        let own = entry.head == thread as u32;
+        let keeps = own && !releases;
+        if entry.head != NOBODY && !keeps {
+            heads.insert(head(address, entry.head as usize), entry.clock());
+        }
+        if self.update && !(self.acquires && releases) || keeps {
+            entry.put_beside(mine, lanes);
+        } else {
+            entry.put(thread, mine, lanes);
+        }
+        let whole = !self.update || self.acquires;
+        let earlier = heads.get(&head(address, thread)).filter(|_| !releases && !own);
+        entry.head = match (releases, earlier) {
+            (false, Some(clock)) => {
+                entry.put_beside(clock, lanes);
+                if self.update { NOBODY } else { thread as u32 }
+            }
+            (false, None) => {
+                if own {
+                    thread as u32
+                } else {
+                    NOBODY
+                }
+            }
+            (true, _) if self.heads && whole => thread as u32,
+            (true, _) => NOBODY,
+        };
+        if releases && self.heads && !whole {
+            heads.insert(head(address, thread), *mine);
+        }
+    }
+}
+
 /// The clocks of all threads.
 pub struct Clocks {
     all: Box<[Clock; THREADS]>,
@@ -136,6 +191,8 @@ pub struct Races {
     /// What a release fence published, for later relaxed stores.
     fenced: Box<[Clock; THREADS]>,
     objects: Table<Clock>,
+    /// What threads released at an address before others wrote there, where their later stores go on with it. By [`head`].
+    heads: Table<Clock>,
     shadow: Shadow,
 }
 
@@ -149,6 +206,7 @@ impl Default for Races {
             seen: Box::new([[0; THREADS]; THREADS]),
             fenced: Box::new([[0; THREADS]; THREADS]),
             objects: Table::default(),
+            heads: Table::default(),
             shadow: Shadow::default(),
         }
     }
@@ -187,6 +245,7 @@ impl Races {
         self.clocks.alive = 1;
         self.clocks.all[0][0] = 1;
         empty(&mut self.objects);
+        empty(&mut self.heads);
     }
 
     /// A thread was created.
@@ -292,12 +351,16 @@ impl Races {
             }
         }
         let clock = &mut self.clocks.all[thread];
+        let heads = releases && kind != Kind::Read && units::goes_on(what.pc());
         let Some(entry) = published.entry(cell.chain, run, address) else {
             if kind != Kind::Read {
                 let entry = published.add(&mut cell.chain, run, address);
                 if releases {
                     entry.put(thread, clock, lanes);
                     clock[thread] += 1;
+                    if heads {
+                        entry.head = thread as u32;
+                    }
                 } else {
                     entry.put(thread, &self.fenced[thread], lanes);
                 }
@@ -310,6 +373,14 @@ impl Races {
         }
         if kind != Kind::Read {
             let mine = if releases { &*clock } else { &self.fenced[thread] };
+            if heads || entry.head != NOBODY || !self.heads.is_empty() {
+                let release = Release { thread, address, lanes, update: kind == Kind::Update, acquires, heads };
+                release.put(entry, &mut self.heads, mine, releases);
+                if releases {
+                    clock[thread] += 1;
+                }
+                return conflict;
+            }
             // What read too goes on with what was published before it, which a thread that acquired it knows already.
             if kind == Kind::Update && !(acquires && releases) {
                 entry.put_beside(mine, lanes);
@@ -418,5 +489,9 @@ impl Races {
     pub fn forget(&mut self, thread: usize, address: u64, size: u64) {
         let thread = thread % THREADS;
         self.shadow.forget(address, size, thread, self.clocks.all[thread][thread]);
+        if !self.heads.is_empty() {
+            let within = |key: usize| (key / THREADS).wrapping_sub(address as usize) < size as usize;
+            self.heads.retain(|&key, _| !within(key));
+        }
     }
 }

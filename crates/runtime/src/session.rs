@@ -219,6 +219,8 @@ pub unsafe extern "C" fn selvedge_explore(
     let mut report = Report::default();
     if control::active() {
         report.error = Some("a search inside a search".into());
+    } else if let Some(flag) = settings.object.flag() {
+        report.error = Some(format!("{flag} is about objects, and {} is a search without one", test.name));
     } else if let Err(error) = prepare(&settings) {
         report.error = Some(error);
     } else {

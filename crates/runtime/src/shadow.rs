@@ -389,14 +389,21 @@ impl Shadow {
         (number == page).then(|| unsafe { &mut *cells })
     }
 
-    /// Forgets what is remembered of these bytes, which a thread was given at that clock; what was published there stays.
+    /// Forgets what is remembered of these bytes, which a thread was given at that clock; what was published there stays, and nobody goes on with it.
     pub fn forget(&mut self, address: u64, size: u64, owner: usize, clock: u32) {
         let run = self.run;
         let page = |address: u64| (address >> 3) / CELLS as u64;
         for page in page(address)..=page(address + size.max(1) - 1) {
             self.page(page);
         }
-        self.for_each(address, size, |_, cell| cell.is_born(run, owner, clock));
+        let mut chains = Vec::new();
+        self.for_each(address, size, |_, cell| {
+            if cell.chain.first(run) != 0 {
+                chains.push(cell.chain);
+            }
+            cell.is_born(run, owner, clock);
+        });
+        chains.into_iter().for_each(|chain| self.published.behead(chain, run));
     }
 
     /// Every cell of these bytes that may have been touched, and where it begins.

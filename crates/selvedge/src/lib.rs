@@ -55,6 +55,8 @@ pub fn explore(body: impl Fn() + Send + Sync + 'static) {
     };
     // SAFETY: the runtime's function of that name has that type.
     let explore = unsafe { std::mem::transmute::<*mut c_void, Explore>(found) };
+    refuse_when_probed();
+    let begun = Begun::new(&name);
     note_panics();
     let body: Box<dyn Fn()> = Box::new(body);
     let mut report: Vec<u8> = Vec::new();
@@ -65,11 +67,13 @@ pub fn explore(body: impl Fn() + Send + Sync + 'static) {
     };
     let report = String::from_utf8_lossy(&report).into_owned();
     // Nothing is reported of a search that a replay leaves out.
-    if !report.is_empty() {
-        save(&name, "json", &with_host(&report));
+    if report.is_empty() || save(&name, "json", &with_host(&report)) {
+        begun.ended();
     }
-    if answer != 0 {
-        panic!("{}", summary(&report));
+    match answer {
+        0 => {}
+        1 => panic!("a schedule fails: {}", text_of(&report, "message")),
+        _ => panic!("the search could not start: {}", text_of(&report, "error")),
     }
 }
 
@@ -107,9 +111,37 @@ fn note_panics() {
     });
 }
 
-/// Writes the report where `cargo selvedge test` looks for it.
-fn save(name: &str, kind: &str, report: &str) {
-    let Some(directory) = std::env::var_os("SELVEDGE_REPORT_DIRECTORY") else { return };
+/// The panic of a test whose searches are left out: `cargo selvedge test` asks whether the test takes any panic for the one that it expects.
+fn refuse_when_probed() {
+    if std::env::var_os("SELVEDGE_PROBE").is_some() {
+        panic!("no search was made");
+    }
+}
+
+/// A search that has begun. The file that says so goes away when its report is written: without it nobody would know that there was
+/// a search whose report is missing.
+struct Begun(Option<std::path::PathBuf>);
+
+impl Begun {
+    fn new(name: &str) -> Self {
+        Begun(write_new(name, "begun", ""))
+    }
+
+    fn ended(self) {
+        if let Some(path) = self.0 {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Writes the report where `cargo selvedge test` looks for it; whether it is there, or nobody looks.
+fn save(name: &str, kind: &str, report: &str) -> bool {
+    std::env::var_os("SELVEDGE_REPORT_DIRECTORY").is_none() || write_new(name, kind, report).is_some()
+}
+
+/// Writes a new file into the directory of reports; its path, if it could be written whole.
+fn write_new(name: &str, kind: &str, report: &str) -> Option<std::path::PathBuf> {
+    let directory = std::env::var_os("SELVEDGE_REPORT_DIRECTORY")?;
     let file: String = name.chars().map(|letter| if letter.is_alphanumeric() { letter } else { '-' }).collect();
     // The same line may explore many times, in a loop or for several tests that run side by side: no report may replace another.
     let mut path = std::path::Path::new(&directory).join(format!("{file}.{kind}"));
@@ -124,9 +156,10 @@ fn save(name: &str, kind: &str, report: &str) {
             Ok(mut file) => break std::io::Write::write_all(&mut file, report.as_bytes()),
         }
     };
-    if let Err(error) = written {
+    if let Err(error) = &written {
         eprintln!("selvedge: the report could not be written to {}: {error}", path.display());
     }
+    written.is_ok().then_some(path)
 }
 
 /// The report with what is known here of the program that runs the test, so that it can be run again.
@@ -153,11 +186,11 @@ fn quoted(text: &str) -> String {
     quoted + "\""
 }
 
-/// What was found, in a sentence: the first message of the report.
-fn summary(report: &str) -> String {
-    let text = report.split_once("\"message\":\"").map_or(report, |(_, rest)| rest);
+/// The first text of the report under that name: `message` is what was found, in a sentence.
+fn text_of(report: &str, field: &str) -> String {
+    let text = report.split_once(&format!("\"{field}\":\"")).map_or(report, |(_, rest)| rest);
     let end = text.match_indices('"').map(|(at, _)| at).find(|&at| !text[..at].ends_with('\\')).unwrap_or(text.len());
-    format!("a schedule fails: {}", text[..end].replace("\\\"", "\"").replace("\\n", "\n"))
+    text[..end].replace("\\\"", "\"").replace("\\n", "\n")
 }
 
 fn symbol(name: &std::ffi::CStr) -> Option<*mut c_void> {
@@ -229,8 +262,9 @@ mod tests {
     #[test]
     fn the_message_is_taken_out_of_the_report() {
         let report = r#"{"tests":[{"findings":[{"message":"left \"a\" right","thread":1}]}]}"#;
-        assert_eq!(super::summary(report), "a schedule fails: left \"a\" right");
-        assert_eq!(super::summary("x"), "a schedule fails: x");
+        assert_eq!(super::text_of(report, "message"), "left \"a\" right");
+        assert_eq!(super::text_of("x", "message"), "x");
+        assert_eq!(super::text_of(r#"{"tests":[],"error":"--auto"}"#, "error"), "--auto");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::fmt::{self, Debug, Write};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
 use crate::values::Arguments;
-use crate::{Tell, keep, message, note_panics, save, symbol, with_host};
+use crate::{Begun, Tell, keep, message, note_panics, refuse_when_probed, save, symbol, with_host};
 
 /// An object to be tested: how it is made, and what may be called.
 ///
@@ -257,10 +257,12 @@ impl<T: 'static> Object<T> {
     /// cannot be tested; and when the test does not run under `cargo selvedge test`.
     #[track_caller]
     pub fn check(self) {
+        refuse_when_probed();
+        let begun = Begun::new(&self.name);
         let (answer, report, text) = self.run();
         // Nothing is reported of a search that a replay leaves out.
-        if !report.is_empty() {
-            save(&self.name, "json", &with_host(&report));
+        if report.is_empty() || save(&self.name, "json", &with_host(&report)) {
+            begun.ended();
         }
         match answer {
             0 => {}
@@ -272,9 +274,12 @@ impl<T: 'static> Object<T> {
 
     /// Tests the object, and answers with the report as JSON: what `check` would panic about is in it.
     pub fn report(self) -> String {
+        let begun = Begun::new(&self.name);
         let report = self.run().1;
         // Who runs the tests learns that there was a search, and leaves what it saw to the test.
-        save(&self.name, "taken", "");
+        if save(&self.name, "taken", "") {
+            begun.ended();
+        }
         report
     }
 

@@ -6,16 +6,21 @@
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Instant;
 
-use selvedge_driver::{SETTINGS_VARIABLE, Settings};
+use selvedge_driver::{DIRECTORY_VARIABLE, ObjectFinding, ObjectKind, Report, SETTINGS_VARIABLE, Settings};
+
+use super::reports::{EXPECTED, LOST, Marked, only_panics};
 
 /// The variable that names the runtime that the tests are to be loaded with.
 pub const PRELOAD_VARIABLE: &str = "SELVEDGE_PRELOAD";
+
+/// The variable that makes searches panic at once.
+const PROBE_VARIABLE: &str = "SELVEDGE_PROBE";
 
 /// The flags of the harness that concern one test; the others choose tests, or say how they are printed.
 const OF_ONE_TEST: [&str; 6] =
@@ -95,7 +100,7 @@ impl Harness<'_> {
         println!("\nrunning {} test{}", names.len(), if names.len() == 1 { "" } else { "s" });
         let next = AtomicUsize::new(0);
         let (sender, receiver) = mpsc::channel();
-        let mut tally = Tally { names, ..Tally::default() };
+        let mut tally = Tally { harness: Some(self), names, ..Tally::default() };
         std::thread::scope(|scope| {
             for _ in 0..at_once {
                 let (sender, next, settings) = (sender.clone(), &next, &settings);
@@ -125,20 +130,83 @@ impl Harness<'_> {
     }
 
     fn run_one(&self, name: &str, settings: &Settings) -> Option<Output> {
+        self.command_for(name, settings).output().ok()
+    }
+
+    fn command_for(&self, name: &str, settings: &Settings) -> Command {
         let mut command = self.command();
         command.args(flags(self.arguments)).args(["--exact", name]).stdin(Stdio::null());
         command.env(SETTINGS_VARIABLE, serde_json::to_string(settings).unwrap_or_default());
-        command.output().ok()
+        command
     }
+
+    /// Whether the test takes any panic for the one that it expects: it is run once more, and panics instead of searching.
+    fn takes_any_panic(&self, name: &str) -> bool {
+        let mut command = self.command_for(name, &Settings::default());
+        command.env(PROBE_VARIABLE, "1").env_remove(DIRECTORY_VARIABLE);
+        command.output().is_ok_and(|output| output.status.success())
+    }
+
+    /// Says of a test that should panic, and did, whether what its searches found is what it expects: a panic, or what its
+    /// `expected` names. Where it is not, what was found.
+    fn expects(&self, name: &str) -> Result<(), String> {
+        let Some(directory) = std::env::var_os(DIRECTORY_VARIABLE) else { return Ok(()) };
+        let directory = Path::new(&directory);
+        let executable = std::fs::canonicalize(self.program).unwrap_or_else(|_| self.program.into());
+        let (mut found, mut others) = (false, Vec::new());
+        for report in reports_of(directory, &executable, name) {
+            for test in &report.tests {
+                found |= !test.findings.is_empty();
+                others.extend(
+                    test.findings.iter().filter(|_| !only_panics(test, None)).map(|other| other.message.clone()),
+                );
+            }
+            for object in &report.objects {
+                found |= !object.findings.is_empty();
+                let other = |found: &&ObjectFinding| found.kind != ObjectKind::Panic;
+                others.extend(object.findings.iter().filter(other).map(|other| other.finding.message.clone()));
+            }
+        }
+        if !others.is_empty() && self.takes_any_panic(name) {
+            return Err(others.join("\n"));
+        }
+        if found {
+            mark(directory, EXPECTED, executable, name);
+        }
+        Ok(())
+    }
+}
+
+/// What the searches of one test reported.
+fn reports_of(directory: &Path, executable: &Path, name: &str) -> Vec<Report> {
+    let files = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    let files = files.filter(|file| file.extension().is_some_and(|end| end == "json"));
+    let reports = files.filter_map(|file| serde_json::from_str::<Report>(&std::fs::read_to_string(file).ok()?).ok());
+    let of_test = |report: &Report| {
+        report.host.as_ref().is_some_and(|host| host.executable == executable && host.function.as_deref() == Some(name))
+    };
+    reports.filter(of_test).collect()
+}
+
+/// Leaves word of a test for whoever reads the reports.
+fn mark(directory: &Path, end: &str, executable: PathBuf, function: &str) {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let path = directory.join(format!("{}-{number}.{end}", std::process::id()));
+    let marked = Marked { executable, function: function.to_owned() };
+    // Without it the test counts as one that failed, or whose report is missing.
+    let _ = std::fs::write(path, serde_json::to_string(&marked).unwrap_or_default());
 }
 
 /// What was shown so far.
 #[derive(Default)]
 struct Tally<'a> {
+    harness: Option<&'a Harness<'a>>,
     names: &'a [String],
     shown: usize,
     passed: usize,
     ignored: usize,
+    unknown: usize,
     failed: Vec<(&'a str, String)>,
     outputs: Vec<(&'a str, String)>,
 }
@@ -154,23 +222,31 @@ impl Tally<'_> {
         };
         let text = String::from_utf8_lossy(&output.stdout);
         let stderr = String::from_utf8_lossy(&output.stderr);
-        let told = Told::read(name, &text);
+        let mut told = Told::read(name, &text);
+        let refused =
+            told.refuse(output.status.success(), || self.harness.map_or(Ok(()), |harness| harness.expects(name)));
+        let lost = output.status.success() && !told.complete;
+        if lost && let (Some(harness), Some(directory)) = (self.harness, std::env::var_os(DIRECTORY_VARIABLE)) {
+            mark(Path::new(&directory), LOST, harness.program.into(), name);
+        }
         let line = told.line.clone().unwrap_or_else(|| {
-            let verdict = if output.status.success() { "ok" } else { "FAILED" };
+            let verdict = if lost { "UNKNOWN" } else { "FAILED" };
             format!("test {name} ... {verdict}")
         });
         println!("{line}");
         // What the test printed past the harness.
         let _ = std::io::stderr().write_all(stderr.as_bytes());
-        if output.status.success() {
+        if let Some(found) = refused {
+            self.failed.push((name, found));
+        } else if lost {
+            self.unknown += 1;
+            print!("{text}");
+        } else if output.status.success() {
             match line.contains(" ... ignored") {
                 true => self.ignored += 1,
                 false => self.passed += 1,
             }
             self.outputs.extend(told.printed.map(|printed| (name.as_str(), printed)));
-            if told.line.is_none() {
-                print!("{text}");
-            }
         } else {
             let ended = || format!("{text}the test program ended with {}\n", output.status);
             self.failed
@@ -190,9 +266,14 @@ impl Tally<'_> {
             println!("\n{title}:");
             list.iter().for_each(|(name, _)| println!("    {name}"));
         }
-        let verdict = if self.failed.is_empty() { "ok" } else { "FAILED" };
+        let verdict = match (self.failed.is_empty(), self.unknown) {
+            (true, 0) => "ok",
+            (true, _) => "UNKNOWN",
+            (false, _) => "FAILED",
+        };
+        let unknown = if self.unknown > 0 { format!("{} unknown; ", self.unknown) } else { String::new() };
         println!(
-            "\ntest result: {verdict}. {} passed; {} failed; {} ignored; 0 measured; finished in {:.2}s\n",
+            "\ntest result: {verdict}. {} passed; {} failed; {unknown}{} ignored; 0 measured; finished in {:.2}s\n",
             self.passed,
             self.failed.len(),
             self.ignored,
@@ -215,6 +296,17 @@ struct Told {
 }
 
 impl Told {
+    /// Makes a test that panicked as it should one that failed, when what was found is not what it expects; what that is.
+    fn refuse(&mut self, success: bool, expects: impl FnOnce() -> Result<(), String>) -> Option<String> {
+        let line = self.line.as_mut().filter(|line| success && line.contains(" - should panic ... ok"))?;
+        let found = expects().err()?;
+        *line = line.replace(" ... ok", " ... FAILED");
+        Some(format!(
+            "the test should panic, and what a schedule shows is no panic:\n{found}\nnote: `#[should_panic(expected = \"...\")]` can \
+             name it\n"
+        ))
+    }
+
     fn read(name: &str, text: &str) -> Told {
         let is_verdict = |line: &&str| {
             let verdict = line.strip_prefix("test ").and_then(|rest| rest.strip_prefix(name));

@@ -3,17 +3,17 @@
 //! Invariant: a search that was cut short, or whose report is missing, never reads as a pass.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use selvedge_driver::{Host, ObjectReport, Report, TestReport};
+use selvedge_driver::{FindingKind, Host, ObjectKind, ObjectReport, Report, TestReport};
+use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
-use crate::findings::{Build, CargoBuild, write};
+use crate::findings::{Build, CargoBuild, name_places, write};
 use crate::program::fingerprint;
 use crate::report::names::Names;
 use crate::report::tested::Tested;
 use crate::search::Asked;
-use crate::trouble::Trouble;
 
 /// Where the tests come from.
 pub struct Origin<'a> {
@@ -23,6 +23,24 @@ pub struct Origin<'a> {
     pub runtime: &'a Path,
     /// Whether Ctrl-C ended them.
     pub interrupted: bool,
+    /// Whether cargo says that no test failed.
+    pub passed: bool,
+}
+
+/// The file that is in the directory of reports from the beginning: without it the directory is not the one that was made.
+pub const HERE: &str = "here";
+/// How the name of a file ends with which the runner says that a test program ended without saying how its test went.
+pub const LOST: &str = "lost";
+/// How the name of a file ends with which the runner says that what a test's searches found is what the test expects.
+pub const EXPECTED: &str = "expected";
+
+/// A test that found what it expects, or that was lost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marked {
+    /// The test program.
+    pub executable: PathBuf,
+    /// The test.
+    pub function: String,
 }
 
 /// What all searches saw.
@@ -33,59 +51,96 @@ pub struct Seen {
     pub lines: Vec<String>,
     /// How many reports tests took for themselves: what these say is their business.
     pub taken: usize,
-    /// The worst that they tell. A finding is no violation here: cargo knows whether the test was meant to panic.
+    /// The worst that they tell. A panic that the test expects is no violation; anything else that was found is one, whatever cargo says.
     pub covered: Exit,
 }
 
 /// Reads the reports of a directory, and writes what was found.
-pub fn read(reports: &Path, asked: &Asked, origin: &Origin) -> Result<Seen, Trouble> {
-    let files = fs::read_dir(reports).into_iter().flatten().flatten().map(|entry| entry.path());
+pub fn read(reports: &Path, asked: &Asked, origin: &Origin) -> Seen {
     let mut seen = Seen { tests: Vec::new(), lines: Vec::new(), taken: 0, covered: Exit::Pass };
-    for file in files {
+    if !reports.join(HERE).is_file() {
+        seen.lines.push("UNKNOWN  the directory that searches report to is gone: a test removed it".to_owned());
+    }
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(reports).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    let expected = marked(&files, EXPECTED);
+    for test in marked(&files, LOST) {
+        seen.lines.push(format!("UNKNOWN  {}: its program ended before it said how the test went", test.function));
+    }
+    for file in &files {
         match file.extension().and_then(|end| end.to_str()) {
-            Some("json") => {}
-            Some("taken") => {
-                seen.taken += 1;
-                continue;
+            Some("json") => seen.report(file, &expected, asked, origin),
+            Some("taken") => seen.taken += 1,
+            Some("begun") => {
+                let name = file.file_stem().unwrap_or_default().to_string_lossy();
+                seen.lines.push(format!("UNKNOWN  {name}: a search was begun, and there is no report of it"));
             }
-            _ => continue,
-        }
-        let read = fs::read_to_string(&file).map_err(|error| error.to_string());
-        match read.and_then(|text| serde_json::from_str::<Report>(&text).map_err(|error| error.to_string())) {
-            Ok(report) => {
-                for test in report.tests {
-                    seen.tests.push(tested(test, None, report.host.as_ref(), asked, origin)?);
-                }
-                for object in report.objects {
-                    if let Some(error) = &object.error {
-                        seen.lines.push(format!("ERROR  {}: the object cannot be tested: {error}", object.object));
-                        seen.covered = Exit::Input;
-                        continue;
-                    }
-                    seen.tests.push(tested(object.to_test(), Some(object), report.host.as_ref(), asked, origin)?);
-                }
-                seen.lines.extend(report.error.map(|error| format!("UNKNOWN  a search could not start: {error}")));
-            }
-            Err(error) => {
-                seen.lines.push(format!("UNKNOWN  the report `{}` could not be read: {error}", file.display()));
-            }
+            _ => {}
         }
     }
-    let cut = |test: &Tested| test.report.findings.is_empty() && test.exit() != Exit::Pass;
-    if !seen.lines.is_empty() || seen.tests.iter().any(cut) {
+    if !seen.lines.is_empty() {
         seen.covered = seen.covered.worst(Exit::Unknown);
     }
+    let exits = seen.tests.iter().map(Tested::exit);
+    // Where a test failed, cargo's code says so.
+    let worst = exits.filter(|exit| origin.passed || *exit != Exit::Violation).fold(seen.covered, Exit::worst);
+    seen.covered = worst;
     seen.tests.sort_by_cached_key(|test| place(&test.report.test));
-    Ok(seen)
+    seen
+}
+
+fn marked(files: &[PathBuf], end: &str) -> Vec<Marked> {
+    let named = files.iter().filter(|file| file.extension().is_some_and(|extension| extension == end));
+    named.filter_map(|file| serde_json::from_str(&fs::read_to_string(file).ok()?).ok()).collect()
+}
+
+/// Whether all that was found are panics, of the test or of an operation.
+pub fn only_panics(report: &TestReport, object: Option<&ObjectReport>) -> bool {
+    match object {
+        Some(object) => object.findings.iter().all(|found| found.kind == ObjectKind::Panic),
+        None => report.findings.iter().all(|finding| finding.kind == FindingKind::Panic),
+    }
+}
+
+impl Seen {
+    /// Reads one report.
+    fn report(&mut self, file: &Path, expected: &[Marked], asked: &Asked, origin: &Origin) {
+        let read = fs::read_to_string(file).map_err(|error| error.to_string());
+        let report =
+            match read.and_then(|text| serde_json::from_str::<Report>(&text).map_err(|error| error.to_string())) {
+                Ok(report) => report,
+                Err(error) => {
+                    self.lines.push(format!("UNKNOWN  the report `{}` could not be read: {error}", file.display()));
+                    return;
+                }
+            };
+        for test in report.tests {
+            self.tests.push(tested(test, None, report.host.as_ref(), expected, asked, origin));
+        }
+        for object in report.objects {
+            if let Some(error) = &object.error {
+                self.lines.push(format!("ERROR  {}: the object cannot be tested: {error}", object.object));
+                self.covered = Exit::Input;
+                continue;
+            }
+            self.tests.push(tested(object.to_test(), Some(object), report.host.as_ref(), expected, asked, origin));
+        }
+        if let Some(error) = report.error {
+            self.lines.push(format!("ERROR  a search could not start: {error}"));
+            self.covered = Exit::Input;
+        }
+    }
 }
 
 fn tested(
     mut report: TestReport,
-    object: Option<ObjectReport>,
+    mut object: Option<ObjectReport>,
     host: Option<&Host>,
+    expected: &[Marked],
     asked: &Asked,
     origin: &Origin,
-) -> Result<Tested, Trouble> {
+) -> Tested {
     let mut build = origin.build.clone();
     if let Some(host) = host {
         build.executable.clone_from(&host.executable);
@@ -97,10 +152,16 @@ fn tested(
     for finding in &mut report.findings {
         // A program that is gone, as those of documentation are, is one that no replay will recognise.
         finding.program = fingerprint(&build.executable, origin.runtime).unwrap_or_default();
-        paths.push(write(finding, &Build::Cargo(build.clone()), &asked.findings, &mut Names::new(&program))?);
+        paths.push(write(finding, &Build::Cargo(build.clone()), &asked.findings, &mut Names::new(&program)));
     }
-    let settings = asked.search.clone();
-    Ok(Tested { report, object, settings, interrupted: origin.interrupted, paths, program, function: build.function })
+    name_places(&mut object, &program);
+    let is_this =
+        |test: &Marked| test.executable == build.executable && Some(&test.function) == build.function.as_ref();
+    // A test in documentation that panics, or one that catches the panic, says nothing but that it passed.
+    let passed = origin.passed && only_panics(&report, object.as_ref());
+    let expected = !report.findings.is_empty() && (passed || expected.iter().any(is_this));
+    let (settings, interrupted, function) = (asked.search.clone(), origin.interrupted, build.function);
+    Tested { report, object, settings, interrupted, paths, program, function, expected, lost: None }
 }
 
 /// The file and the line of a search, which is named by them.
@@ -130,6 +191,7 @@ mod tests {
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let directory = std::env::temp_dir().join(format!("selvedge-reports-{}-{number}", std::process::id()));
         fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join(HERE), "").unwrap();
         for (number, text) in texts.iter().enumerate() {
             fs::write(directory.join(format!("{number}.json")), text).unwrap();
         }
@@ -144,9 +206,10 @@ mod tests {
             harness: vec![],
             function: None,
         };
-        let seen = read(&directory, &asked, &Origin { build: &build, runtime: Path::new(""), interrupted: false });
+        let origin = Origin { build: &build, runtime: Path::new(""), interrupted: false, passed: true };
+        let seen = read(&directory, &asked, &origin);
         fs::remove_dir_all(&directory).unwrap();
-        seen.unwrap()
+        seen
     }
 
     fn text(test: &str, coverage: CoverageRecord) -> String {

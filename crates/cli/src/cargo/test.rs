@@ -25,12 +25,16 @@ use crate::findings::CargoBuild;
 use crate::guard::end_group;
 use crate::library::{self, Places};
 use crate::program::Scratch;
+use crate::report::json;
 use crate::report::print::{Printer, complain, keep_page};
 use crate::report::tested::Session;
 use crate::search::SearchFlags;
 
 /// What cargo splits encoded flags at.
 const SEPARATOR: &str = "\u{1f}";
+
+/// The flags of the harness with which no test runs.
+const LISTS: [&str; 3] = ["--list", "--help", "-h"];
 
 /// The flags as typed.
 #[derive(Args)]
@@ -83,8 +87,6 @@ pub enum Trouble {
     StandardLibrary(RustError),
     /// A directory for reports could not be made.
     Reports(PathBuf, std::io::Error),
-    /// A finding could not be written.
-    Finding(crate::trouble::Trouble),
     /// The tests do not compile.
     Refused,
     /// Cargo could not be started.
@@ -124,7 +126,6 @@ impl fmt::Display for Trouble {
                 }
             }
             Trouble::Reports(path, error) => write!(f, "`{}` could not be made: {error}", path.display()),
-            Trouble::Finding(trouble) => write!(f, "{}", trouble.headline()),
             Trouble::Refused => f.write_str("the tests do not compile any more"),
             Trouble::Cargo(cargo, error) => {
                 write!(f, "`{}` could not be started: {error}", cargo.to_string_lossy())
@@ -165,7 +166,10 @@ pub fn run(flags: Flags, harness: Vec<OsString>, started: Instant) -> Result<Exi
     }
     let tools = Tools::find()?;
     let temporary = std::env::temp_dir();
-    let made = Scratch::new(&temporary).and_then(|scratch| Ok((Watch::new(scratch.path())?, scratch)));
+    let made = Scratch::new(&temporary).and_then(|scratch| {
+        std::fs::write(scratch.path().join(reports::HERE), "")?;
+        Ok((Watch::new(scratch.path())?, scratch))
+    });
     let (watch, scratch) = made.map_err(|error| Trouble::Reports(temporary, error))?;
     let mut asked = flags.search.resolve();
     asked.search.object = flags.objects.resolve();
@@ -194,9 +198,12 @@ pub fn run(flags: Flags, harness: Vec<OsString>, started: Instant) -> Result<Exi
     let status = cargo.test(&[])?;
     let interrupted = cargo.interrupt.came();
     let build = cargo.build();
-    let origin = Origin { build: &build, runtime: &tools.runtime, interrupted };
-    let seen = reports::read(scratch.path(), &asked, &origin).map_err(Trouble::Finding)?;
+    let origin = Origin { build: &build, runtime: &tools.runtime, interrupted, passed: status.success() };
+    let seen = reports::read(scratch.path(), &asked, &origin);
+    let nothing = seen.tests.is_empty() && seen.taken == 0 && seen.lines.is_empty();
     let exit = match status.code() {
+        // Nothing tested is no pass, unless nothing was to be tested.
+        Some(0) if nothing && !cargo.harness.iter().any(|word| LISTS.iter().any(|lists| word == lists)) => Exit::Input,
         Some(0) => seen.covered,
         // An object that cannot be tested panics like one that fails.
         Some(_) if seen.covered == Exit::Input => Exit::Input,
@@ -213,12 +220,20 @@ pub fn run(flags: Flags, harness: Vec<OsString>, started: Instant) -> Result<Exi
         time_max: asked.time_max,
         seconds: started.elapsed().as_secs_f64(),
         exit: Some(exit),
+        lines: &seen.lines,
     };
     let mut entry = session.entry_with(asked.html.is_some());
     match (seen.tests.is_empty(), seen.taken) {
         // What could not be tested was said.
         (true, 0) if !seen.lines.is_empty() => entry.full.clear(),
-        (true, 0) => entry.full = "selvedge: no test called selvedge::explore or selvedge::object\n".to_owned(),
+        (true, 0) => {
+            let reason = "nothing was tested: no test called selvedge::explore or selvedge::object";
+            entry.full = format!("selvedge: {reason}\n");
+            if exit == Exit::Input {
+                let trouble = crate::trouble::Trouble::new(&manifest.display().to_string(), reason);
+                entry.json = json::troubled(&trouble, started.elapsed().as_secs_f64());
+            }
+        }
         (true, taken) => entry.full = taken_by_tests(taken),
         (false, 0) => {}
         (false, taken) => entry.full += &format!("\n{}", taken_by_tests(taken)),

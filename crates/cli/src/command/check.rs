@@ -21,6 +21,7 @@ use crate::exit::Exit;
 use crate::limits::{LimitFlags, Limits};
 use crate::progress::{Phase, Progress};
 use crate::report::ci::OutputFlags;
+use crate::report::nothing::Nothing;
 use crate::report::print::{Printer, keep, keep_page};
 use crate::report::{self, Decided, Entry};
 use crate::source;
@@ -115,6 +116,9 @@ impl Flags {
         if counting.is_some() && self.certificate.is_some() {
             return Err(usage("--approximate and --kernel write no certificate"));
         }
+        if counting.as_ref().is_some_and(Counting::is_by_kernel) && self.initial.is_some() {
+            return Err(usage("--kernel says itself what executions begin with: leave --initial out"));
+        }
         let quasi = self.quasi.resolve()?;
         if quasi.is_some() && counting.is_some() {
             return Err(usage("--approximate and --kernel are about linearizability: leave --quasi out"));
@@ -191,106 +195,132 @@ fn examine(settings: &Settings, path: &Path, budget: &Budget, progress: &Progres
         Err(Unread::Limit(limit)) => return cut(limit),
         Err(Unread::Trouble(trouble)) => return troubled(&trouble),
     };
-    if let Some(counting) = &settings.counting {
-        let initial = settings.initial.as_ref().or(log.initial.as_ref());
-        let (file, limits) = (&*file, &settings.limits);
-        let (format, page) = (format.name(), settings.html.is_some());
-        let question = Question { file, format, log: &log, counting, initial, limits, begun, page };
-        return count(settings, &question, budget, progress).unwrap_or_else(|trouble| troubled(&trouble));
-    }
-    if let Some(quasi) = &settings.quasi {
-        let examined = examine_quasi(settings, quasi, (&file, format.name(), begun), &log, budget, progress);
-        return examined.unwrap_or_else(|trouble| troubled(&trouble));
-    }
-    let (answer, initial) = match decide(settings, &file, &log, budget, progress) {
-        Ok(decided) => decided,
-        Err(trouble) => return troubled(&trouble),
-    };
-    progress.enter(Phase::Writing);
-    let decided = Decided {
-        file: &file,
-        format: format.name(),
-        log: &log,
-        initial: initial.as_ref(),
-        answer: &answer,
-        seconds: begun.elapsed().as_secs_f64(),
-        limits: &settings.limits,
-        evidence_kept: settings.json || settings.certificate.is_some(),
-    };
-    let mut entry = decided.entry();
-    if settings.html.is_some() {
-        entry.html = Some(decided.html());
-    }
-    if settings.certificate.is_some() {
-        entry.certificate = certificate(answer, initial, &log);
+    let read = Read { settings, file: &file, format: format.name(), log: &log, begun };
+    let entry = read.answer(budget, progress).unwrap_or_else(|trouble| troubled(&trouble));
+    // A violation and wrong input are what they are; a pass would be one of every object.
+    if log.history.says_nothing() && matches!(entry.exit, Exit::Pass | Exit::Unknown) {
+        return read.nothing();
     }
     entry
 }
 
-/// Picks the object, or reads the kernel, and counts.
-fn count(settings: &Settings, question: &Question<'_>, budget: &Budget, progress: &Progress) -> Result<Entry, Trouble> {
-    let (file, log) = (question.file, question.log);
-    if let Some(formula) = question.counting.formula()? {
-        progress.checking("kernel", budget);
-        return question.by_kernel(&formula, budget).map_err(|unknown| {
-            let line = if unknown.at_return { log.return_line(unknown.op) } else { log.call_line(unknown.op) };
-            Trouble::new(file, &unknown)
-                .at(line, None)
-                .advise("`names METHOD: OTHER` in the kernel gives a method other names")
-        });
+/// A file that was read.
+struct Read<'a> {
+    settings: &'a Settings,
+    file: &'a str,
+    format: &'static str,
+    log: &'a Log,
+    begun: Instant,
+}
+
+impl Read<'_> {
+    /// Asks what was asked for, and reports.
+    fn answer(&self, budget: &Budget, progress: &Progress) -> Result<Entry, Trouble> {
+        if let Some(counting) = &self.settings.counting {
+            return self.count(counting, budget, progress);
+        }
+        // Without operations and without a name nothing tells the object, and nothing depends on it.
+        if self.log.history.is_empty() && self.kind().is_err() {
+            return Ok(self.nothing());
+        }
+        match &self.settings.quasi {
+            Some(quasi) => self.examine_quasi(quasi, budget, progress),
+            None => self.decide(budget, progress),
+        }
     }
-    let kind = kind(settings, file, log)?;
-    progress.checking(kind.name(), budget);
-    question.by_object(kind, budget).map_err(|error| match error {
-        Unapproximated::Unfit(unfit) => misfit(file, log, kind, &unfit),
-        other => Trouble::new(file, other).advise("without --approximate the history is decided"),
-    })
-}
 
-/// Asks for quasi linearizability.
-fn examine_quasi(
-    settings: &Settings,
-    quasi: &QuasiSettings,
-    (file, format, begun): (&str, &'static str, Instant),
-    log: &Log,
-    budget: &Budget,
-    progress: &Progress,
-) -> Result<Entry, Trouble> {
-    let kind = kind(settings, file, log)?;
-    progress.checking(kind.name(), budget);
-    let initial = settings.initial.as_ref().or(log.initial.as_ref());
-    let (limits, page) = (&settings.limits, settings.html.is_some());
-    let history = QuasiHistory { file, format, log, kind, initial, begun, limits, page };
-    quasi.examine(&history, settings.certificate.is_some(), budget).map_err(|error| match error {
-        CheckError::Unfit(unfit) => misfit(file, log, kind, &unfit),
-        error => Trouble::new(file, error)
-            .advise(format!("it was read as a history of a {kind}; --object NAME says what it is of")),
-    })
-}
-
-/// The object given, or else the one that the history shows.
-fn kind(settings: &Settings, file: &str, log: &Log) -> Result<Kind, Trouble> {
-    match settings.object.map_or_else(|| Kind::infer(log), Ok) {
-        Ok(kind) => Ok(kind),
-        // What has no operations is right for every object.
-        Err(_) if log.history.is_empty() => Ok(Kind::Register),
-        Err(ambiguous) => Err(untold(file, log, &ambiguous)),
+    /// The initial value given, or else the one that the file states.
+    fn initial(&self) -> Option<&Value> {
+        self.settings.initial.as_ref().or(self.log.initial.as_ref())
     }
-}
 
-/// Picks the object and asks the checker. The initial value is the one given, or else the one that the file states.
-fn decide(
-    settings: &Settings,
-    file: &str,
-    log: &Log,
-    budget: &Budget,
-    progress: &Progress,
-) -> Result<(Answer, Option<Value>), Trouble> {
-    let kind = kind(settings, file, log)?;
-    progress.checking(kind.name(), budget);
-    let initial = settings.initial.clone().or_else(|| log.initial.clone());
-    let answer = check::check(log, kind, initial.as_ref(), budget).map_err(|unfit| misfit(file, log, kind, &unfit))?;
-    Ok((answer, initial))
+    /// The object given, or else the one that the history shows.
+    fn kind(&self) -> Result<Kind, Trouble> {
+        let kind = self.settings.object.map_or_else(|| Kind::infer(self.log), Ok);
+        kind.map_err(|ambiguous| untold(self.file, self.log, &ambiguous))
+    }
+
+    /// The report on a history that says nothing.
+    fn nothing(&self) -> Entry {
+        let kernel = self.settings.counting.as_ref().is_some_and(Counting::is_by_kernel);
+        let nothing = Nothing {
+            file: self.file,
+            format: self.format,
+            log: self.log,
+            object: self.kind().ok().filter(|_| !kernel).map(Kind::name),
+            criterion: if self.settings.quasi.is_some() { report::quasi::CRITERION } else { report::json::CRITERION },
+            seconds: self.begun.elapsed().as_secs_f64(),
+            limits: &self.settings.limits,
+        };
+        nothing.entry()
+    }
+
+    /// Picks the object, or reads the kernel, and counts.
+    fn count(&self, counting: &Counting, budget: &Budget, progress: &Progress) -> Result<Entry, Trouble> {
+        let Read { settings, file, format, log, begun } = *self;
+        let (initial, page) = (self.initial(), settings.html.is_some());
+        let question = Question { file, format, log, counting, initial, limits: &settings.limits, begun, page };
+        if let Some(formula) = counting.formula()? {
+            progress.checking("kernel", budget);
+            return question.by_kernel(&formula, budget).map_err(|unknown| {
+                let line = if unknown.at_return { log.return_line(unknown.op) } else { log.call_line(unknown.op) };
+                Trouble::new(file, &unknown)
+                    .at(line, None)
+                    .advise("`names METHOD: OTHER` in the kernel gives a method other names")
+            });
+        }
+        if log.history.is_empty() && self.kind().is_err() {
+            return Ok(self.nothing());
+        }
+        let kind = self.kind()?;
+        progress.checking(kind.name(), budget);
+        question.by_object(kind, budget).map_err(|error| match error {
+            Unapproximated::Unfit(unfit) => misfit(file, log, kind, &unfit),
+            other => Trouble::new(file, other).advise("without --approximate the history is decided"),
+        })
+    }
+
+    /// Asks for quasi linearizability.
+    fn examine_quasi(&self, quasi: &QuasiSettings, budget: &Budget, progress: &Progress) -> Result<Entry, Trouble> {
+        let Read { settings, file, format, log, begun } = *self;
+        let kind = self.kind()?;
+        progress.checking(kind.name(), budget);
+        let (initial, limits, page) = (self.initial(), &settings.limits, settings.html.is_some());
+        let history = QuasiHistory { file, format, log, kind, initial, begun, limits, page };
+        quasi.examine(&history, settings.certificate.is_some(), budget).map_err(|error| match error {
+            CheckError::Unfit(unfit) => misfit(file, log, kind, &unfit),
+            error => Trouble::new(file, error)
+                .advise(format!("it was read as a history of a {kind}; --object NAME says what it is of")),
+        })
+    }
+
+    /// Asks for linearizability.
+    fn decide(&self, budget: &Budget, progress: &Progress) -> Result<Entry, Trouble> {
+        let Read { settings, file, format, log, begun } = *self;
+        let kind = self.kind()?;
+        progress.checking(kind.name(), budget);
+        let initial = self.initial();
+        let answer = check::check(log, kind, initial, budget).map_err(|unfit| misfit(file, log, kind, &unfit))?;
+        progress.enter(Phase::Writing);
+        let decided = Decided {
+            file,
+            format,
+            log,
+            initial,
+            answer: &answer,
+            seconds: begun.elapsed().as_secs_f64(),
+            limits: &settings.limits,
+            evidence_kept: settings.json || settings.certificate.is_some(),
+        };
+        let mut entry = decided.entry();
+        if settings.html.is_some() {
+            entry.html = Some(decided.html());
+        }
+        if settings.certificate.is_some() {
+            entry.certificate = certificate(answer, initial.cloned(), log);
+        }
+        Ok(entry)
+    }
 }
 
 /// Trouble with a history that does not tell its object. Where no object is left, the call that ruled out the last one is

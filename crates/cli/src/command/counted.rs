@@ -33,7 +33,7 @@ pub struct CountingFlags {
     #[arg(long, value_name = "k=N", value_parser = approximation)]
     approximate: Option<u8>,
 
-    /// Look for violations of this kernel: a grammar of the legal serial executions, or mutex, rwlock, counter, semaphore(N)
+    /// Look for violations of this kernel: a grammar of the legal serial executions, or mutex, rwlock, semaphore(N), bounded-semaphore(N), nonnegative-counter
     #[arg(long, value_name = "KERNEL", conflicts_with_all = ["approximate", "object"])]
     kernel: Option<PathBuf>,
 
@@ -74,6 +74,11 @@ impl CountingFlags {
 }
 
 impl Counting {
+    /// Whether a kernel is asked, and no object.
+    pub fn is_by_kernel(&self) -> bool {
+        self.kernel.is_some()
+    }
+
     /// The kernel's formula, if one is to be used.
     pub fn formula(&self) -> Result<Option<Formula>, Trouble> {
         self.kernel.as_deref().map(|kernel: &Path| formula::read(kernel, self.k)).transpose()

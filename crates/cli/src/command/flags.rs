@@ -3,17 +3,17 @@
 //! What is printed is what `selvedge test` itself uses; `selvedge test PROGRAM` then runs what came of it.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use selvedge_driver::{Compiler, supported};
+use selvedge_driver::{ASSEMBLER, Compiler, assemble, supported};
 
 use super::convert::to_file_or_stdout;
 use super::output;
 use crate::cache;
 use crate::exit::Exit;
 use crate::library::Places;
-use crate::program::{HEADER, headers_hash, write_headers};
+use crate::program::{HEADER, hash, headers_hash, write_headers};
 use crate::report::print::{complain, say};
 use crate::report::tested::quoted;
 use crate::trouble::Trouble;
@@ -65,7 +65,39 @@ fn found(flags: &CompilerFlags) -> Result<Vec<OsString>, Trouble> {
     if flags.link {
         return Ok(compiler.link_flags());
     }
-    Ok(Compiler { include: include()?, ..compiler }.compile_flags())
+    let include = include()?;
+    let assembler = assembler(&include)?;
+    Ok(Compiler { include, ..compiler }.compile_flags_with(&assembler))
+}
+
+/// The directory that has this program under the name of the assembler: compilers that are told to look there call it.
+fn assembler(include: &Path) -> Result<PathBuf, Trouble> {
+    let this = std::env::current_exe().map_err(|error| Trouble::io("cflags", &error))?;
+    // One for each place that this program lies in.
+    let directory = include.join(format!("assembler-{:016x}", hash(this.as_os_str().as_encoded_bytes())));
+    let made = || {
+        std::fs::create_dir_all(&directory)?;
+        match std::os::unix::fs::symlink(&this, directory.join(ASSEMBLER)) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
+        }
+    };
+    made().map_err(|error| Trouble::io(&directory.display().to_string(), &error))?;
+    Ok(directory)
+}
+
+/// What comes of it when a compiler calls this program as its assembler: an exit code.
+pub fn stands_in_for_assembler() -> Option<i32> {
+    let mut arguments = std::env::args_os();
+    let called = PathBuf::from(arguments.next()?);
+    if called.file_name()? != ASSEMBLER {
+        return None;
+    }
+    let arguments: Vec<OsString> = arguments.collect();
+    Some(assemble(&arguments).unwrap_or_else(|error| {
+        complain(&format!("selvedge: the assembler could not be called: {error}\n"));
+        Exit::Input.code()
+    }))
 }
 
 /// The directory that has the header, and keeps it.

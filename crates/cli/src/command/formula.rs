@@ -12,13 +12,20 @@ use crate::report::print::complain;
 use crate::source;
 use crate::trouble::Trouble;
 
+/// The kernels that have a name.
+const NAMES: &str = "mutex, rwlock, semaphore(N), bounded-semaphore(N), nonnegative-counter";
+
 /// A kernel larger than this is a mistake.
 const BYTES_MAX: u64 = 1 << 20;
+
+/// More permits than this have no name: the grammar has a rule for each.
+const PERMITS_MAX: u64 = 20;
 
 /// The flags as typed.
 #[derive(Args)]
 #[command(after_help = "A kernel is a file with a grammar of the legal serial executions\n\
-                        (docs/counting.md), or one of the names mutex, rwlock, counter, semaphore(N).")]
+                        (docs/counting.md), or one of the names mutex, rwlock, semaphore(N),\n\
+                        bounded-semaphore(N), nonnegative-counter.")]
 pub struct Flags {
     /// The kernel
     #[arg(value_name = "KERNEL")]
@@ -65,7 +72,10 @@ pub fn read(kernel: &Path, k: usize) -> Result<Formula, Trouble> {
     let file = source::name(kernel);
     let text = match named(kernel) {
         Some(text) => text,
-        None => text_of(kernel, &file)?,
+        None => text_of(kernel, &file).map_err(|trouble| match kernel.exists() {
+            true => trouble,
+            false => trouble.advise(format!("a file, or one of the names {NAMES}")),
+        })?,
     };
     let grammar = Grammar::parse(&text).map_err(|error| {
         Trouble::new(&file, &error.reason)
@@ -84,15 +94,20 @@ fn text_of(kernel: &Path, file: &str) -> Result<String, Trouble> {
     String::from_utf8(bytes).map_err(|_| Trouble::new(file, "a kernel should be UTF-8 text"))
 }
 
-/// The text of a kernel that has a name, unless a file has it.
+/// The text of a kernel that has a name, unless a file has it. One that has the name of a built-in object has its serial
+/// executions; the counter of the paper is not the built-in one, which goes below 0.
 fn named(kernel: &Path) -> Option<String> {
     let name = kernel.to_str().filter(|_| !kernel.exists())?;
-    let permits = name.strip_prefix("semaphore(").and_then(|rest| rest.strip_suffix(')'));
-    match (name, permits) {
-        ("mutex", _) => Some(builtin::MUTEX.to_owned()),
-        ("rwlock", _) => Some(builtin::RWLOCK.to_owned()),
-        ("counter", _) => Some(builtin::COUNTER.to_owned()),
-        (_, Some(permits)) => permits.parse().ok().filter(|permits| *permits <= 20).map(builtin::bounded_semaphore),
-        _ => None,
+    let permits = |of: &str| {
+        let number = name.strip_prefix(of)?.strip_prefix('(')?.strip_suffix(')')?;
+        number.parse().ok().filter(|permits| *permits <= PERMITS_MAX)
+    };
+    match name {
+        "mutex" => Some(builtin::MUTEX.to_owned()),
+        "rwlock" => Some(builtin::RWLOCK.to_owned()),
+        "nonnegative-counter" => Some(builtin::COUNTER.to_owned()),
+        _ => permits("semaphore")
+            .map(builtin::semaphore)
+            .or_else(|| permits("bounded-semaphore").map(builtin::bounded_semaphore)),
     }
 }

@@ -18,6 +18,7 @@ mod replay;
 mod test;
 mod verify;
 
+pub use flags::stands_in_for_assembler;
 pub use quasi::History as QuasiHistory;
 
 use std::path::{Path, PathBuf};

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use selvedge_history::{Budget, Limit};
 use selvedge_model::language::Model;
-use selvedge_model::{Drawn, draw_space, space_to_dot, trace_to_dot, trace_to_svg};
+use selvedge_model::{Drawn, Verdict, draw_space, space_to_dot, trace_to_dot, trace_to_svg};
 
 use crate::exit::Exit;
 use crate::limits::{LimitFlags, Limits};
@@ -106,40 +106,106 @@ impl Flags {
     }
 }
 
+/// An assertion to check: its number, its text and what it claims in a word.
+#[derive(Clone)]
+struct Claim {
+    number: usize,
+    text: String,
+    criterion: &'static str,
+}
+
+impl Claim {
+    fn ended(&self, outcome: Outcome, seconds: f64) -> Checked {
+        Checked { number: self.number, text: self.text.clone(), criterion: self.criterion, outcome, seconds }
+    }
+
+    /// It was not finished when a limit was reached.
+    fn unfinished(&self, limit: Limit) -> Checked {
+        self.ended(Outcome::Unfinished(limit_name(limit)), 0.0)
+    }
+}
+
+/// What the worker tells, as soon as it is known.
+enum Told {
+    /// The text, and what is asked of it.
+    Asked(String, Vec<Claim>),
+    /// What came of one assertion.
+    Checked(Arc<Checked>),
+    /// The whole report.
+    Reported(Entry),
+}
+
 /// Checks the model and reports.
 pub fn run(settings: Settings) -> Exit {
-    let file = settings.file.clone();
-    let (limits, html) = (settings.limits.clone(), settings.html.clone());
     let progress = Arc::new(Progress::new(1));
-    let mut unwritten = Exit::Pass;
     let mut printer = Printer::new(settings.json, settings.output.clone(), 1);
     progress.quiet(settings.output.quiet);
-    let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Entry>| {
-        progress.begin(1, &source::name(&settings.file));
+    let (mut asked, mut checked, mut reported) = (None, Vec::new(), None);
+    let work = settings.clone();
+    let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Told>| {
+        progress.begin(1, &source::name(&work.file));
         // The other end is gone only when the process is about to end.
-        let _ = results.send(examine(&settings, budget, progress));
+        let tell = |told: Told| drop(results.send(told));
+        tell(Told::Reported(examine(&work, budget, progress, &tell)));
     };
-    let ended = watch::run(&limits, &progress, worker, |mut entry: Entry| {
-        unwritten = keep_page(html.as_deref(), &mut entry);
-        printer.print(entry);
+    let ended = watch::run(&settings.limits, &progress, worker, |told| match told {
+        Told::Asked(text, claims) => asked = Some((text, claims)),
+        Told::Checked(one) => checked.push(one),
+        Told::Reported(entry) => reported = Some(entry),
     });
-    if printer.printed() == 0 {
-        let name = source::name(&file);
-        match ended {
-            Ended::Done => unreachable!("one entry a file"),
-            Ended::Cut(limit) => {
-                let mut entry = crate::report::cut(&name, limit, &limits, &progress);
-                unwritten = keep_page(html.as_deref(), &mut entry);
-                printer.print(entry);
-            }
-            Ended::Panicked => printer.print(crate::report::bug(&name)),
+    let name = source::name(&settings.file);
+    let mut entry = match (reported, ended, asked) {
+        (Some(entry), ..) => entry,
+        (None, Ended::Done, _) => unreachable!("one entry a file"),
+        (None, Ended::Panicked, _) => {
+            printer.print(crate::report::bug(&name));
+            return printer.finish();
         }
-    }
+        (None, Ended::Cut(limit), None) => crate::report::cut(&name, limit, &settings.limits, &progress),
+        (None, Ended::Cut(limit), Some((text, claims))) => cut(&settings, &text, &claims, checked, limit),
+    };
+    let unwritten = keep_page(settings.html.as_deref(), &mut entry);
+    printer.print(entry);
     printer.finish().worst(unwritten)
 }
 
+/// The report when the worker did not answer in time: what was finished stands, the rest is unknown.
+fn cut(settings: &Settings, text: &str, claims: &[Claim], mut checked: Vec<Arc<Checked>>, limit: Limit) -> Entry {
+    let rest: Vec<_> = claims.iter().skip(checked.len()).map(|claim| Arc::new(claim.unfinished(limit))).collect();
+    checked.extend(rest);
+    let name = source::name(&settings.file);
+    let mut page = settings.page(&name, text);
+    (page.checked, page.seconds) = (checked, settings.limits.started.elapsed().as_secs_f64());
+    if let Some(path) = &settings.dot {
+        page.dot = Some(format!("{} was not written", source::name(path)));
+    }
+    let mut entry = page.entry();
+    if settings.html.is_some() {
+        let spaces: Vec<Option<Drawn>> = page.checked.iter().map(|_| None).collect();
+        entry.html = Some(page.html(&entry.full, &spaces));
+    }
+    entry
+}
+
+impl Settings {
+    /// A report in which nothing was checked yet.
+    fn page<'a>(&'a self, file: &'a str, text: &'a str) -> Page<'a> {
+        Page {
+            file,
+            text,
+            stats: self.stats,
+            states_max: self.states_max,
+            jobs: self.jobs,
+            limits: &self.limits,
+            checked: Vec::new(),
+            seconds: 0.0,
+            dot: None,
+        }
+    }
+}
+
 /// Reads, compiles, checks, reports.
-fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Entry {
+fn examine(settings: &Settings, budget: &Budget, progress: &Progress, tell: &dyn Fn(Told)) -> Entry {
     let begun = Instant::now();
     progress.enter(Phase::Proving);
     let file = source::name(&settings.file);
@@ -152,30 +218,20 @@ fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Entry {
         Ok(model) => model,
         Err(errors) => return crate::report::model::wrong(&file, &text, &errors, begun.elapsed().as_secs_f64()),
     };
-    let count = model.assertions().len();
-    if let Some(wrong) = settings.assert.iter().find(|&&number| number == 0 || number > count) {
-        let trouble = Trouble::new(&file, format!("there is no assertion {wrong}"));
-        return troubled(&trouble.advise(format!("the model has {count}, counted from 1")));
-    }
-    let chosen: Vec<usize> = match settings.assert.as_slice() {
-        [] => (1..=count).collect(),
-        chosen => chosen.to_vec(),
+    let chosen = match chosen(settings, &model, &file) {
+        Ok(chosen) => chosen,
+        Err(trouble) => return troubled(&trouble),
     };
-    let mut page = Page {
-        file: &file,
-        text: &text,
-        stats: settings.stats,
-        states_max: settings.states_max,
-        jobs: settings.jobs,
-        limits: &settings.limits,
-        checked: Vec::new(),
-        seconds: 0.0,
-        dot: None,
-    };
+    tell(Told::Asked(text.clone(), chosen.clone()));
+    let mut page = settings.page(&file, &text);
     let claims = chosen.len();
-    for (at, number) in chosen.into_iter().enumerate() {
+    for (at, claim) in chosen.iter().enumerate() {
         progress.proving(at + 1, claims);
-        let checked = check(settings, &model, number, budget);
+        let checked = Arc::new(match budget.reached() {
+            Some(limit) => claim.unfinished(limit),
+            None => check(settings, &model, claim, budget),
+        });
+        tell(Told::Checked(Arc::clone(&checked)));
         page.checked.push(checked);
     }
     if let Some(path) = &settings.dot {
@@ -184,11 +240,30 @@ fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Entry {
     page.seconds = begun.elapsed().as_secs_f64();
     let mut entry = page.entry();
     if settings.html.is_some() {
-        let space = |checked: &Checked| draw_space(&model.subject(checked.number - 1), STATES_IN_PAGE).ok()?.ok();
+        let space = |checked: &Arc<Checked>| draw_space(&model.subject(checked.number - 1), STATES_IN_PAGE).ok()?.ok();
         let spaces: Vec<Option<Drawn>> = page.checked.iter().map(space).collect();
         entry.html = Some(page.html(&entry.full, &spaces));
     }
     entry
+}
+
+/// The assertions to check, with their texts.
+fn chosen(settings: &Settings, model: &Model, file: &str) -> Result<Vec<Claim>, Trouble> {
+    let all = model.assertions();
+    if all.is_empty() {
+        let trouble = Trouble::new(file, "the model claims nothing, so that there is nothing to check");
+        return Err(trouble.advise("add a claim, such as #assert P() deadlockfree;"));
+    }
+    if let Some(wrong) = settings.assert.iter().find(|&&number| number == 0 || number > all.len()) {
+        let trouble = Trouble::new(file, format!("there is no assertion {wrong}"));
+        return Err(trouble.advise(format!("the model has {}, counted from 1", all.len())));
+    }
+    let numbers = match settings.assert.as_slice() {
+        [] => (1..=all.len()).collect(),
+        chosen => chosen.to_vec(),
+    };
+    let claim = |number: usize| Claim { number, text: all[number - 1].clone(), criterion: model.criterion(number - 1) };
+    Ok(numbers.into_iter().map(claim).collect())
 }
 
 fn read(path: &Path) -> std::io::Result<String> {
@@ -203,8 +278,8 @@ fn read(path: &Path) -> std::io::Result<String> {
 }
 
 /// Checks one assertion, for as long as the budget lasts.
-fn check(settings: &Settings, model: &Model, number: usize, budget: &Budget) -> Checked {
-    let cancel = Arc::new(AtomicBool::new(budget.reached().is_some()));
+fn check(settings: &Settings, model: &Model, claim: &Claim, budget: &Budget) -> Checked {
+    let cancel = Arc::new(AtomicBool::new(false));
     let done = AtomicBool::new(false);
     let search = selvedge_model::Settings {
         states_max: settings.states_max,
@@ -215,7 +290,7 @@ fn check(settings: &Settings, model: &Model, number: usize, budget: &Budget) -> 
     };
     let begun = Instant::now();
     let outcome = thread::scope(|scope| {
-        scope.spawn(|| {
+        let watcher = scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
                 if budget.reached().is_some() {
                     cancel.store(true, Ordering::Relaxed);
@@ -223,16 +298,31 @@ fn check(settings: &Settings, model: &Model, number: usize, budget: &Budget) -> 
                 thread::park_timeout(LOOK);
             }
         });
-        let outcome = model.check(number - 1, &search);
-        done.store(true, Ordering::Relaxed);
-        outcome
+        // The watcher must end even if the check panics, or nobody would hear of that.
+        let _end = Finally(|| {
+            done.store(true, Ordering::Relaxed);
+            watcher.thread().unpark();
+        });
+        model.check(claim.number - 1, &search)
     });
     let outcome = match outcome {
-        Ok(answer) => Outcome::Answer(answer, budget.reached().map(limit_name)),
+        Ok(answer) => {
+            // Only a search that was cancelled ended because of the budget.
+            let cancelled = answer.verdict == Verdict::Unknown(selvedge_model::Limit::Interrupted);
+            Outcome::Answer(answer, budget.reached().filter(|_| cancelled).map(limit_name))
+        }
         Err(trouble) => Outcome::Trouble(trouble),
     };
-    let text = model.assertions()[number - 1].clone();
-    Checked { number, text, outcome, seconds: begun.elapsed().as_secs_f64() }
+    claim.ended(outcome, begun.elapsed().as_secs_f64())
+}
+
+/// Does something at the end of a scope, however that is left.
+struct Finally<F: Fn()>(F);
+
+impl<F: Fn()> Drop for Finally<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
 }
 
 fn limit_name(limit: Limit) -> &'static str {
@@ -244,7 +334,7 @@ fn limit_name(limit: Limit) -> &'static str {
 }
 
 /// Writes the graph; answers a sentence about it.
-fn draw(path: &Path, model: &Model, checked: &[Checked]) -> Option<String> {
+fn draw(path: &Path, model: &Model, checked: &[Arc<Checked>]) -> Option<String> {
     let name = source::name(path);
     let shown = checked.iter().find_map(|checked| Some((checked, checked.trace()?)));
     let svg = path.extension().is_some_and(|extension| extension == "svg");
@@ -256,7 +346,8 @@ fn draw(path: &Path, model: &Model, checked: &[Checked]) -> Option<String> {
         (None, Some(_)) if svg => return Some(format!("{name} was not written: there is no run to draw")),
         (None, Some(first)) => match space_to_dot(&model.subject(first.number - 1), STATES_DRAWN) {
             Ok(Ok(graph)) => (graph, "all states".to_owned()),
-            _ => return Some(format!("{name} was not written: there are more than {STATES_DRAWN} states")),
+            Ok(Err(_)) => return Some(format!("{name} was not written: there are more than {STATES_DRAWN} states")),
+            Err(trouble) => return Some(format!("{name} was not written: {trouble}")),
         },
         (None, None) => return None,
     };

@@ -76,6 +76,30 @@ fn named(option: &str, flag: impl ValueEnum) -> String {
 }
 
 impl ObjectFlags {
+    /// Those that were given, as they are typed.
+    pub fn given(&self) -> Vec<&'static str> {
+        let readings = &self.readings;
+        let flags = [
+            ("--matrix", !self.matrix.is_empty()),
+            ("--shape", !self.shape.is_empty()),
+            ("--quasi", self.quasi.is_some()),
+            ("--specification", self.specification.is_some()),
+            ("--approximate", self.approximate.is_some()),
+            ("--reading", readings.reading.is_some()),
+            ("--causality", readings.causality.is_some()),
+            ("--order", readings.order.is_some()),
+            ("--auto", self.auto.is_some()),
+            ("--threads", self.threads.is_some()),
+            ("--ops", self.ops.is_some()),
+            ("--samples", self.samples.is_some()),
+            ("--observations", self.observations.is_some()),
+            ("--write-observations", self.write_observations.is_some()),
+            ("--no-shrink", self.no_shrink),
+            ("--every-matrix", self.every_matrix),
+        ];
+        flags.into_iter().filter(|(_, given)| *given).map(|(flag, _)| flag).collect()
+    }
+
     /// The options that they stand for.
     pub fn resolve(self) -> ObjectSettings {
         let mut options: Vec<String> = self.matrix.iter().map(|text| format!("matrix {text}")).collect();

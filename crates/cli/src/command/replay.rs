@@ -15,7 +15,7 @@ use super::test::{troubled, under_watch, watched};
 use crate::cargo;
 use crate::debugger::Debugger;
 use crate::exit::Exit;
-use crate::findings::{Build, CargoBuild, read};
+use crate::findings::{Build, CargoBuild, Saved, read};
 use crate::library::Places;
 use crate::program::{Built, Scratch, fingerprint};
 use crate::progress::{Phase, Progress};
@@ -41,7 +41,7 @@ pub struct Flags {
     finding: PathBuf,
 
     /// Stop in a debugger at the failing step, with the stack of its thread
-    #[arg(long = "break", conflicts_with = "json")]
+    #[arg(long = "break", conflicts_with_all = ["json", "quiet", "junit", "sarif", "annotations"])]
     stop: bool,
 
     /// The debugger for --break: gdb, lldb or a path; none to attach one by
@@ -80,8 +80,9 @@ impl Flags {
         let (places, temporary) = (Places::from_environment(), std::env::temp_dir());
         let stop = self.stop.then_some(self.debugger);
         // The program is built again where it was built then, and that is another directory.
-        let html = self.html.map(|path| std::path::absolute(&path).unwrap_or(path));
-        let output = self.output;
+        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+        let (html, mut output) = (self.html.map(absolute), self.output);
+        (output.junit, output.sarif) = (output.junit.map(absolute), output.sarif.map(absolute));
         Settings { finding: self.finding, stop, json: self.json, html, output, places, temporary, started }
     }
 }
@@ -294,7 +295,7 @@ fn entry(name: &str, finding: &Finding, again: Option<&Finding>, names: &mut Nam
         full += &paragraph(&names.explain(&text), 2);
     }
     if let Some(again) = again {
-        full += &found(again, name, names);
+        full += &found(again, &Saved::at(name), names);
     }
     let document = Document {
         file: name,
@@ -305,7 +306,7 @@ fn entry(name: &str, finding: &Finding, again: Option<&Finding>, names: &mut Nam
         version: json::VERSION,
         test: &finding.test,
         same,
-        findings: again.into_iter().map(|again| Found::new(again, name, names)).collect(),
+        findings: again.into_iter().map(|again| Found::new(again, &Saved::at(name), names)).collect(),
     };
     let exit = if same { Exit::Violation } else { Exit::Unknown };
     Entry { exit, full, line, json: json::write(&document), certificate: None, html: None }

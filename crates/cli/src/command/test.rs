@@ -15,7 +15,7 @@ use selvedge_history::{Budget, Limit};
 
 use super::objects::ObjectFlags;
 use crate::exit::Exit;
-use crate::findings::{Build, write};
+use crate::findings::{Build, name_places, write};
 use crate::guard::{self, Guard};
 use crate::library::Places;
 use crate::limits::Limits;
@@ -74,6 +74,8 @@ pub struct Flags {
 pub struct Settings {
     recipe: Recipe,
     asked: Asked,
+    /// The flags that only objects have a use for, as typed.
+    object_flags: Vec<&'static str>,
     test: Option<String>,
     places: Places,
     temporary: PathBuf,
@@ -84,11 +86,13 @@ impl Flags {
     /// Resolves the flags.
     pub fn resolve(self, started: Instant) -> Settings {
         let mut asked = self.search.resolve();
+        let object_flags = self.objects.given();
         asked.search.object = self.objects.resolve();
         let directory = std::env::current_dir().unwrap_or_default();
         Settings {
             recipe: Recipe { directory, cc: self.cc, flags: self.flags, sources: self.sources },
             asked,
+            object_flags,
             test: self.test,
             places: Places::from_environment(),
             temporary: std::env::temp_dir(),
@@ -174,26 +178,38 @@ fn explore(settings: &Settings, budget: &Budget, progress: &Progress) -> Result<
     let built = settings.recipe.build(&settings.places, &settings.temporary)?;
     let names = list(settings, &built)?;
     progress.test(&settings.asked.search, names.len());
-    let tests = run_all(settings, &built, &names, budget, progress)?;
+    let (tests, mut troubles) = run_all(settings, &built, &names, budget, progress);
+    if tests.is_empty() && !troubles.is_empty() {
+        return Err(troubles.remove(0).1);
+    }
+    let line = |(test, trouble): &(String, Trouble)| format!("ERROR  {test}: {}", trouble.reason);
+    let lines: Vec<String> = troubles.iter().map(line).collect();
+    let worst = tests.iter().map(Tested::exit).fold(Exit::Pass, Exit::worst);
     let session = Session {
         file: &name,
         compiler: &settings.recipe.cc,
         tests: &tests,
         time_max: settings.asked.time_max,
         seconds: settings.started.elapsed().as_secs_f64(),
-        exit: None,
+        exit: (!lines.is_empty()).then(|| worst.worst(Exit::Input)),
+        lines: &lines,
     };
-    Ok(session.entry_with(settings.asked.html.is_some()))
+    let mut entry = session.entry_with(settings.asked.html.is_some());
+    for line in &lines {
+        entry.full += &format!("\n{}\n", clean(line));
+    }
+    Ok(entry)
 }
 
-/// Runs the tests, as many at a time as there may be workers.
+/// Runs the tests, as many at a time as there may be workers. What came of them, and which could not be tested and why: no test takes
+/// away what came of the others.
 fn run_all(
     settings: &Settings,
     built: &Built,
     names: &[String],
     budget: &Budget,
     progress: &Progress,
-) -> Result<Vec<Tested>, Trouble> {
+) -> (Vec<Tested>, Vec<(String, Trouble)>) {
     let at_once = (settings.asked.jobs as usize).clamp(1, names.len().max(1));
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
@@ -217,7 +233,14 @@ fn run_all(
     });
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(number, _)| *number);
-    done.into_iter().map(|(_, tested)| tested).collect()
+    let (mut tests, mut troubles) = (Vec::new(), Vec::new());
+    for (number, tested) in done {
+        match tested {
+            Ok(tested) => tests.push(tested),
+            Err(trouble) => troubles.push((names[number].clone(), trouble)),
+        }
+    }
+    (tests, troubles)
 }
 
 /// The names of the tests to run: what a session without runs tells.
@@ -226,8 +249,9 @@ fn list(settings: &Settings, built: &Built) -> Result<Vec<String>, Trouble> {
     let search = driver::Settings { runs_max: 0, test: None, jobs: 1, ..settings.asked.search.clone() };
     let session = driver::run(&built.program, &search, &built.directory);
     let session = session.map_err(|error| Trouble::new(&name, error))?;
+    let plain: Vec<String> = session.report.tests.into_iter().map(|report| report.test).collect();
     let objects = session.report.objects.into_iter().map(|report| report.object);
-    let mut tests: Vec<String> = session.report.tests.into_iter().map(|report| report.test).chain(objects).collect();
+    let mut tests: Vec<String> = plain.iter().cloned().chain(objects).collect();
     if tests.is_empty() {
         let reason = "expected a test, found neither SELVEDGE_TEST, SELVEDGE_OBJECT nor main";
         return Err(
@@ -240,6 +264,16 @@ fn list(settings: &Settings, built: &Built) -> Result<Vec<String>, Trouble> {
         if tests.is_empty() {
             return Err(Trouble::new(&name, format!("there is no test `{wanted}`")).advise(format!("there are: {all}")));
         }
+    }
+    let flags = &settings.object_flags;
+    if let (Some(flag), Some(test)) = (flags.first(), tests.iter().find(|test| plain.contains(test))) {
+        let reason = format!("{flag} is about objects, and `{test}` is a test without one");
+        let advice = if tests.iter().all(|test| plain.contains(test)) {
+            format!("leave {} out", flags.join(", "))
+        } else {
+            "--test NAME names the object that is meant".to_owned()
+        };
+        return Err(Trouble::new(&name, reason).advise(advice));
     }
     Ok(tests)
 }
@@ -256,7 +290,7 @@ fn run_test(
     let test = search.test.clone().unwrap_or_default();
     let interrupted = || budget.reached() == Some(Limit::Interrupted);
     let mut report = TestReport::new(&test);
-    let mut object = None;
+    let (mut object, mut lost) = (None, None);
     if !interrupted() {
         // Each test has a directory for what it exchanges with its processes.
         let directory = built.directory.join(number.to_string());
@@ -278,6 +312,8 @@ fn run_test(
                 }
             }
             (Err(RunError::NoReport { .. }), ended) if ended || interrupted() => {}
+            // A test that ends its process, or that is killed: nothing is known of it.
+            (Err(error @ (RunError::NoReport { .. } | RunError::Malformed(_))), _) => lost = Some(error.to_string()),
             (Err(error), _) => return Err(trouble(error.to_string())),
         }
     }
@@ -286,7 +322,9 @@ fn run_test(
     for finding in &mut report.findings {
         finding.program.clone_from(&built.fingerprint);
         let (build, mut names) = (Build::C(settings.recipe.clone()), Names::new(&program));
-        paths.push(write(finding, &build, &settings.asked.findings, &mut names)?);
+        paths.push(write(finding, &build, &settings.asked.findings, &mut names));
     }
-    Ok(Tested { report, object, settings: search, interrupted: interrupted(), paths, program, function: None })
+    name_places(&mut object, &program);
+    let interrupted = interrupted();
+    Ok(Tested { report, object, settings: search, interrupted, paths, program, function: None, expected: false, lost })
 }

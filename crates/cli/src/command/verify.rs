@@ -12,6 +12,7 @@ use std::time::Instant;
 use clap::Args;
 use selvedge_history::certificate::quasi::{self, QuasiCertificate, QuasiClaim};
 use selvedge_history::certificate::{self, Certificate, Claim};
+use selvedge_history::check::assumed::{Assumed, assumed};
 use selvedge_history::format::Format;
 use selvedge_history::object::Kind;
 use selvedge_history::verify::{Refusal, verify, verify_quasi};
@@ -25,10 +26,11 @@ use crate::progress::{Phase, Progress};
 use crate::quantity::counted;
 use crate::report::ci::OutputFlags;
 use crate::report::json::{self, Verified};
+use crate::report::nothing::Nothing;
 use crate::report::operation::show;
 use crate::report::print::Printer;
 use crate::report::text::{FAIL, PASS, clean, paint, paragraph};
-use crate::report::{self, Entry};
+use crate::report::{self, Entry, sentence};
 use crate::source::{self, Source};
 use crate::trouble::Trouble;
 use crate::watch::{self, Ended};
@@ -40,7 +42,7 @@ Exit codes:
   0    the certificate is right, whatever it claims
   1    the certificate is refused
   2    wrong input or usage
-  3    unknown: a limit was reached, or Ctrl-C
+  3    unknown: a limit was reached, nothing was tested, or Ctrl-C
   101  a bug in selvedge")]
 pub struct Flags {
     /// The history; - is standard input
@@ -134,6 +136,19 @@ fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Entry {
     };
     match verified {
         Verdict::Unknown(limit) => unread(Unread::Limit(limit)),
+        // Every order of nothing is right, and says nothing.
+        Verdict::Pass(()) if certificate.claim().0 == "pass" && log.history.says_nothing() => {
+            let nothing = Nothing {
+                file: &file,
+                format: format.name(),
+                log: &log,
+                object: Kind::from_name(certificate.object()).map(Kind::name),
+                criterion: certificate.criterion(),
+                seconds: begun.elapsed().as_secs_f64(),
+                limits: &settings.limits,
+            };
+            nothing.entry()
+        }
         Verdict::Pass(()) => entry(settings, format, &log, &certificate, None, begun),
         // It claims nothing that could be looked at.
         Verdict::Fail(refusal @ Refusal::Relaxation { .. }) => {
@@ -183,6 +198,17 @@ impl Either {
                 QuasiClaim::Pass { .. } => ("pass", "quasi linearizable"),
                 QuasiClaim::Fail { .. } => ("fail", "not quasi linearizable"),
             },
+        }
+    }
+
+    /// The initial values that it rests on, where none was stated.
+    fn assumed(&self, log: &Log, initial: Option<&Value>) -> Vec<Assumed> {
+        match self {
+            Either::Plain(certificate) => match (&certificate.claim, Kind::from_name(&certificate.object)) {
+                (Claim::Pass { linearizations }, Some(kind)) => assumed(log, kind, initial, linearizations),
+                _ => Vec::new(),
+            },
+            Either::Quasi(_) => Vec::new(),
         }
     }
 
@@ -262,6 +288,9 @@ fn entry(
         Some(_) => format!("{}  {certificate_file}: it does not show that {file} is {says}", paint(FAIL, "REFUSED")),
     };
     let refusal = refusal.map(ToString::to_string);
+    // What is refused may name operations that do not exist.
+    let assumed = if refusal.is_none() { certificate.assumed(log, initial) } else { Vec::new() };
+    let rests = sentence::assumption(&assumed).map_or(String::new(), |text| paragraph(&text, 2));
     let why = refusal.as_ref().map_or(String::new(), |refusal| paragraph(&clean(refusal), 2));
     let other = other_object(log, certificate).map_or(String::new(), |note| paragraph(&note, 2));
     let json = json::write(&Verified {
@@ -277,13 +306,14 @@ fn entry(
         initial,
         operations,
         claim,
+        assumed: json::assumed_values(&assumed),
         refusal: refusal.clone(),
     });
     let exit = if refusal.is_none() { Exit::Pass } else { Exit::Violation };
     let relaxed = certificate.relaxed();
     let relaxed = relaxed.strip_prefix(' ').map_or(String::new(), |relaxed| format!("{relaxed}; "));
     let numbers = paragraph(&format!("{relaxed}{numbers}"), 2);
-    Entry { exit, full: format!("{line}\n{why}{other}{numbers}"), line, json, certificate: None, html: None }
+    Entry { exit, full: format!("{line}\n{why}{rests}{other}{numbers}"), line, json, certificate: None, html: None }
 }
 
 /// What the claim is about: the object, and what it starts with where that was stated.

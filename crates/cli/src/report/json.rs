@@ -2,10 +2,12 @@
 //!
 //! Invariant: an answer has `verdict`; wrong input has `error` instead, never both.
 
+use selvedge_history::check::assumed::Assumed;
 use selvedge_history::evidence::{Failure, Linearization, Part, Violation};
 use selvedge_history::{Limit, OpId, Value, Verdict};
 use serde::Serialize;
 
+use super::nothing::Nothing;
 use super::operation::Reading;
 use super::{Decided, limit_text, sentence};
 use crate::limits::{Limits, Stated};
@@ -38,11 +40,15 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pending: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    failed: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     algorithm: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parts: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     limits: Option<Stated>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    assumed: Vec<AssumedValue<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     witness: Option<&'a [Linearization]>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,6 +61,20 @@ struct Document<'a> {
     progress: Option<Known>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a Trouble>,
+}
+
+/// A register that a pass takes to start with a value.
+#[derive(Serialize)]
+pub struct AssumedValue<'a> {
+    #[serde(flatten)]
+    part: &'a Part,
+    register: &'a Value,
+    value: &'a Value,
+}
+
+/// What a pass takes for granted, as documents have it.
+pub fn assumed_values(assumed: &[Assumed]) -> Vec<AssumedValue<'_>> {
+    assumed.iter().map(|Assumed { part, register, value }| AssumedValue { part, register, value }).collect()
 }
 
 /// A violation with what a reader needs to find it in the file.
@@ -108,19 +128,20 @@ struct Known {
 
 /// The document of an answer.
 pub fn decided(decided: &Decided<'_>) -> String {
-    let answer = decided.answer;
+    let (answer, assumed) = (decided.answer, &decided.assumed());
     let history = &decided.log.history;
     let algorithms: Vec<&str> = answer.algorithms.iter().map(|algorithm| algorithm.name()).collect();
     let mut document = Document {
         verdict: Some(answer.verdict.name()),
         coverage: Some("exhaustive"),
         format: Some(decided.format),
-        object: decided.object(),
+        object: Some(answer.kind.name()),
         initial: decided.initial,
         operations: Some(history.len() as u64),
         pending: Some(history.pending() as u64),
         algorithm: Some(algorithms.join(", ")),
         parts: Some(answer.parts as u64),
+        assumed: assumed_values(assumed),
         limits: Some(decided.limits.stated()),
         ..blank(decided.file, decided.seconds)
     };
@@ -200,6 +221,25 @@ pub fn cut(file: &str, limit: Limit, limits: &Limits, progress: &Progress) -> St
     })
 }
 
+/// The document of a history that says nothing.
+pub fn nothing(nothing: &Nothing<'_>) -> String {
+    let history = &nothing.log.history;
+    write(&Document {
+        verdict: Some("unknown"),
+        criterion: nothing.criterion,
+        coverage: Some("partial"),
+        format: Some(nothing.format),
+        object: nothing.object,
+        operations: Some(history.len() as u64),
+        pending: Some(history.pending() as u64),
+        failed: Some(nothing.log.failed() as u64),
+        limits: Some(nothing.limits.stated()),
+        limit: Some("no-operations"),
+        reason: Some(nothing.reason().to_owned()),
+        ..blank(nothing.file, nothing.seconds)
+    })
+}
+
 /// The document of wrong input.
 pub fn troubled(trouble: &Trouble, seconds: f64) -> String {
     write(&Document { error: Some(trouble), ..blank(&trouble.file, seconds) })
@@ -233,6 +273,9 @@ pub struct Verified<'a> {
     pub operations: u64,
     /// What the certificate claims of the history: `"pass"` or `"fail"`.
     pub claim: &'static str,
+    /// What a pass takes for granted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub assumed: Vec<AssumedValue<'a>>,
     /// Why the certificate is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,

@@ -9,6 +9,7 @@ pub mod interleaving;
 pub mod json;
 pub mod model;
 pub mod names;
+pub mod nothing;
 mod objects;
 pub mod operation;
 pub mod print;
@@ -24,6 +25,7 @@ pub mod timeline;
 use std::collections::HashSet;
 
 use selvedge_history::check::Answer;
+use selvedge_history::check::assumed::{Assumed, assumed};
 use selvedge_history::evidence::{Failure, Violation};
 use selvedge_history::{Call, Limit, Log, OpId, Value, Verdict};
 
@@ -84,6 +86,14 @@ impl Decided<'_> {
         Entry { exit, full: self.full(), line: self.line(), json: json::decided(self), certificate: None, html: None }
     }
 
+    /// The initial values that a pass rests on, where none was stated.
+    pub fn assumed(&self) -> Vec<Assumed> {
+        match &self.answer.verdict {
+            Verdict::Pass(parts) => assumed(self.log, self.answer.kind, self.initial, parts),
+            _ => Vec::new(),
+        }
+    }
+
     fn reading(&self) -> Reading<'_> {
         Reading { log: self.log, kind: self.answer.kind }
     }
@@ -92,7 +102,9 @@ impl Decided<'_> {
         let numbers = paint(FAINT, self.footer());
         match &self.answer.verdict {
             Verdict::Pass(_) => {
-                format!("{}  {}: linearizable{}\n{numbers}", paint(PASS, "PASS"), self.file, self.as_object())
+                let assumed = sentence::assumption(&self.assumed()).map_or(String::new(), |text| paragraph(&text, 2));
+                let headline = format!("{}  {}: linearizable{}", paint(PASS, "PASS"), self.file, self.as_object());
+                format!("{headline}\n{assumed}{numbers}")
             }
             Verdict::Fail(failure) => {
                 let headline = format!("{}  {}: not linearizable{}", paint(FAIL, "FAIL"), self.file, self.as_object());
@@ -123,7 +135,7 @@ impl Decided<'_> {
         let reading = self.reading();
         let mut out = paragraph(&sentence::reason(reading, failure), 2);
         if let Violation::Unplaced { operation, partial, .. } = &failure.violation {
-            out.push_str(&paragraph(&self.longest_order(*operation, partial), 2));
+            out.push_str(&paragraph(&self.order_before(*operation, partial), 2));
         }
         let (shown, hidden) = self.shown(failure);
         let blamed = failure.violation.operations().first().copied();
@@ -149,13 +161,14 @@ impl Decided<'_> {
         out
     }
 
-    /// How far an order can go: what it ends with, what the object holds then, what it would answer instead.
-    fn longest_order(&self, operation: OpId, partial: &[OpId]) -> String {
+    /// The order of all that returned before: what it ends with, what the object holds then, what it would answer instead.
+    fn order_before(&self, operation: OpId, partial: &[OpId]) -> String {
         let reading = self.reading();
         let placed = counted(partial.len() as u64, "operation");
-        let last: Vec<String> = partial.iter().rev().take(3).rev().map(|&op| reading.label(op)).collect();
+        let end = self.log.history.operation(operation).end();
+        let last: Vec<String> = partial.iter().rev().take(3).rev().map(|&op| reading.label_before(op, end)).collect();
         let ends = if last.is_empty() { String::new() } else { format!(", ending with {}", last.join(", ")) };
-        let mut text = format!("The longest order found has {placed}{ends}.");
+        let mut text = format!("One such order has {placed}{ends}.");
         if let Some(after) = replay::replay(reading, self.initial, partial, operation) {
             text.push_str(&after.describe(reading, operation));
         }
@@ -245,13 +258,8 @@ impl Decided<'_> {
         )
     }
 
-    /// The object that the verdict is about. A history without operations is right for all of them.
-    pub fn object(&self) -> Option<&'static str> {
-        (!self.log.history.is_empty()).then(|| self.answer.kind.name())
-    }
-
     fn as_object(&self) -> String {
-        self.object().map_or(" as any object".to_owned(), |object| format!(" as a {object}"))
+        format!(" as a {}", self.answer.kind.name())
     }
 
     /// The verdict in one line.
@@ -259,7 +267,9 @@ impl Decided<'_> {
         let (file, object) = (self.file, self.answer.kind.name());
         match &self.answer.verdict {
             Verdict::Pass(_) => {
-                format!("{}  {file}: linearizable{}; {}", paint(PASS, "PASS"), self.as_object(), self.numbers())
+                let assumed = sentence::assumption(&self.assumed()).map_or(String::new(), |text| format!("; {text}"));
+                let headline = format!("{}  {file}: linearizable{}", paint(PASS, "PASS"), self.as_object());
+                format!("{headline}; {}{assumed}", self.numbers())
             }
             Verdict::Fail(failure) => {
                 let reason = sentence::reason(self.reading(), failure);

@@ -1,6 +1,8 @@
 //! The report of `selvedge model`: what was claimed, what came of it, and the run that shows it as a table with a column
 //! for each process.
 
+use std::sync::Arc;
+
 use selvedge_model::language::Diagnostic;
 use selvedge_model::{Answer, Reason, Statistics, Trace, Trouble, Verdict};
 use serde::Serialize;
@@ -23,6 +25,8 @@ const COLUMNS_MAX: usize = 8;
 pub struct Checked {
     pub number: usize,
     pub text: String,
+    /// The kind of claim, for JSON.
+    pub criterion: &'static str,
     pub outcome: Outcome,
     pub seconds: f64,
 }
@@ -31,6 +35,8 @@ pub enum Outcome {
     /// The answer, and the limit that the command line ran into, if it did.
     Answer(Answer, Option<&'static str>),
     Trouble(Trouble),
+    /// There is none: this limit of the command line was reached before.
+    Unfinished(&'static str),
 }
 
 /// All that there is to report of one model.
@@ -41,7 +47,7 @@ pub struct Page<'a> {
     pub states_max: Option<u64>,
     pub jobs: usize,
     pub limits: &'a Limits,
-    pub checked: Vec<Checked>,
+    pub checked: Vec<Arc<Checked>>,
     pub seconds: f64,
     /// A sentence about the graph that was written.
     pub dot: Option<String>,
@@ -53,7 +59,7 @@ impl Checked {
         match &self.outcome {
             Outcome::Answer(answer, _) => answer.trace.as_ref(),
             Outcome::Trouble(Trouble::Fault { trace, .. }) => Some(trace),
-            Outcome::Trouble(_) => None,
+            Outcome::Trouble(_) | Outcome::Unfinished(_) => None,
         }
     }
 
@@ -66,30 +72,21 @@ impl Checked {
                 Verdict::Unknown(_) => Exit::Unknown,
             },
             Outcome::Trouble(_) => Exit::Input,
+            Outcome::Unfinished(_) => Exit::Unknown,
         }
     }
 
-    /// The kind of claim, for JSON.
-    fn criterion(&self) -> &'static str {
-        let words = ["deadlockfree", "divergencefree", "deterministic", "nonterminating", "reaches"];
-        let text = self.text.as_str();
-        match words.iter().find(|word| text.contains(&format!(" {word}"))) {
-            Some(word) => word,
-            None if text.contains("|=") => "ltl",
-            None if text.contains(" quasi") => "quasi-linearizability",
-            None => "refinement",
-        }
+    /// Whether everything that can be reached was looked at, as far as the verdict needs it.
+    fn coverage(&self) -> &'static str {
+        if matches!(self.exit(), Exit::Pass | Exit::Violation) { "exhaustive" } else { "partial" }
     }
 }
 
 impl Page<'_> {
     /// The report, for people and for programs.
     pub fn entry(&self) -> Entry {
-        let exit = self.checked.iter().map(Checked::exit).fold(Exit::Pass, Exit::worst);
+        let exit = self.checked.iter().map(|checked| checked.exit()).fold(Exit::Pass, Exit::worst);
         let mut full = String::new();
-        if self.checked.is_empty() {
-            full = format!("{}: the model is well formed; it claims nothing\n", clean(self.file));
-        }
         for checked in &self.checked {
             full.push_str(&self.section(checked));
         }
@@ -97,8 +94,17 @@ impl Page<'_> {
             full.push_str(&format!("{}\n", clean(sentence)));
         }
         let line = format!("{}: {}", clean(self.file), verdict_name(exit).unwrap_or("wrong model"));
-        let json = serde_json::to_string(&self.document(exit)).expect("plain data");
+        let json = serde_json::to_string(&self.document()).expect("plain data");
         Entry { exit, full, line, json, certificate: None, html: None }
+    }
+
+    /// What is known of all assertions together: one that ended in an error of the model is not known.
+    pub(super) fn verdict(&self) -> Exit {
+        let known = |checked: &Arc<Checked>| match checked.exit() {
+            Exit::Input => Exit::Unknown,
+            exit => exit,
+        };
+        self.checked.iter().map(known).fold(Exit::Pass, Exit::worst)
     }
 
     fn section(&self, checked: &Checked) -> String {
@@ -117,6 +123,7 @@ impl Page<'_> {
                     out.push_str(&table(trace, None));
                 }
             }
+            Outcome::Unfinished(limit) => out.push_str(&format!("   {}\n", unknown(limit))),
             Outcome::Answer(answer, limit) => {
                 out.push_str(&format!("   {}\n", headline(answer, *limit, checked)));
                 out.push_str(&format!("   {}\n", paint(FAINT, numbers(&answer.statistics, self.stats))));
@@ -138,12 +145,13 @@ impl Page<'_> {
         out
     }
 
-    fn document(&self, exit: Exit) -> Document<'_> {
+    fn document(&self) -> Document<'_> {
+        let exhaustive = self.checked.iter().all(|checked| checked.coverage() == "exhaustive");
         Document {
             file: self.file,
-            verdict: verdict_name(exit),
+            verdict: verdict_name(self.verdict()),
             criterion: "model",
-            coverage: if exit == Exit::Unknown { "partial" } else { "exhaustive" },
+            coverage: if exhaustive { "exhaustive" } else { "partial" },
             seconds: self.seconds,
             version: env!("CARGO_PKG_VERSION"),
             limits: StatedLimits {
@@ -152,7 +160,7 @@ impl Page<'_> {
                 states_max: self.states_max,
                 jobs: self.jobs,
             },
-            assertions: self.checked.iter().map(assertion).collect(),
+            assertions: self.checked.iter().map(|checked| assertion(checked)).collect(),
         }
     }
 }
@@ -176,21 +184,22 @@ pub(super) fn headline(answer: &Answer, limit: Option<&str>, checked: &Checked) 
     let after = format!("after {}, {}", counted(steps, "step"), counted(switches, "context switch"));
     let after = after.replace("switchs", "switches");
     match answer.verdict {
-        Verdict::Pass if checked.criterion() == "reaches" => format!("{} {after}", paint(PASS, "reached")),
+        Verdict::Pass if checked.criterion == "reaches" => format!("{} {after}", paint(PASS, "reached")),
         Verdict::Pass if answer.statistics.exact => format!("{} for all executions", paint(PASS, "proved")),
         Verdict::Pass => format!("{}: states were told apart by their hashes only", paint(PASS, "passed")),
         Verdict::Fail if answer.trace.is_none() => paint(FAIL, "refuted"),
         Verdict::Fail => format!("{} {after}", paint(FAIL, "refuted")),
-        Verdict::Unknown(reached) => {
-            let reached = match limit {
-                Some(limit) => {
-                    format!("the {limit} limit was reached").replace("the interrupted limit was reached", "interrupted")
-                }
-                None => reached.to_string(),
-            };
-            format!("{}: {reached}", paint(UNKNOWN, "unknown"))
-        }
+        Verdict::Unknown(reached) => match limit {
+            Some(limit) => unknown(limit),
+            None => format!("{}: {reached}", paint(UNKNOWN, "unknown")),
+        },
     }
+}
+
+/// That a limit of the command line was reached.
+pub(super) fn unknown(limit: &str) -> String {
+    let reached = format!("the {limit} limit was reached").replace("the interrupted limit was reached", "interrupted");
+    format!("{}: {reached}", paint(UNKNOWN, "unknown"))
 }
 
 pub(super) fn numbers(seen: &Statistics, more: bool) -> String {
@@ -227,6 +236,7 @@ pub(super) fn explanation(reason: &Reason) -> Vec<String> {
     };
     match reason {
         Reason::Deadlock => vec!["✗ no process can go on, and the system has not terminated".to_owned()],
+        Reason::Ends => vec!["✗ the run ends here: no process can go on, or all have terminated".to_owned()],
         Reason::NotReached => vec!["✗ no state that can be reached fulfils the condition".to_owned()],
         Reason::NotAllowed { allowed } => vec![
             "✗ the specification does not allow the last step".to_owned(),
@@ -241,7 +251,9 @@ pub(super) fn explanation(reason: &Reason) -> Vec<String> {
         }
         Reason::Diverges => vec!["✗ from here internal steps can go on for ever".to_owned()],
         Reason::Nondeterministic { label } => {
-            vec![format!("✗ after the same visible steps, {label} can be done and can be refused")]
+            vec![format!(
+                "✗ another step {label} leads from there to a state with other behaviour or other values of variables"
+            )]
         }
         Reason::Contradicts { .. } => vec!["✗ this run contradicts the formula".to_owned()],
         _ => Vec::new(),
@@ -388,8 +400,8 @@ fn assertion(checked: &Checked) -> Assertion<'_> {
         number: checked.number,
         text: one_line(&checked.text),
         verdict: verdict_name(checked.exit()),
-        criterion: checked.criterion(),
-        coverage: if checked.exit() == Exit::Unknown { "partial" } else { "exhaustive" },
+        criterion: checked.criterion,
+        coverage: checked.coverage(),
         seconds: checked.seconds,
         search: None,
         limit: None,
@@ -423,6 +435,7 @@ fn assertion(checked: &Checked) -> Assertion<'_> {
                 repeats = Some(from);
             }
         }
+        Outcome::Unfinished(limit) => out.limit = Some((*limit).to_owned()),
         Outcome::Trouble(trouble) => {
             let place = match trouble {
                 Trouble::Fault { fault, .. } => fault.place,

@@ -56,6 +56,16 @@ impl Reading<'_> {
 
     /// The operation: `enq(1)`, `deq→2`, `deq→empty`, `cas(1 2)→true`, `deq→?` while pending.
     pub fn label(&self, op: OpId) -> String {
+        self.labelled(op, self.log.history.operation(op).output())
+    }
+
+    /// The operation as it was known before the event with that number: what returned later was pending.
+    pub fn label_before(&self, op: OpId, event: u32) -> String {
+        let ret = self.log.history.operation(op).ret.as_ref();
+        self.labelled(op, ret.filter(|ret| ret.at < event).map(|ret| &ret.output))
+    }
+
+    fn labelled(&self, op: OpId, output: Option<&Value>) -> String {
         let operation = self.log.history.operation(op);
         let call = &operation.input;
         let arguments: Vec<String> = match &call.argument {
@@ -69,7 +79,7 @@ impl Reading<'_> {
         let mut label = if arguments.is_empty() { method } else { format!("{method}({})", arguments.join(" ")) };
         // What takes an argument besides its key says nothing by answering nothing.
         let takes = !self.kind.argument(call).is_nil();
-        match operation.output() {
+        match output {
             Some(Value::Nil) if takes => {}
             Some(output) => label.push_str(&self.result(output).map_or(String::new(), |result| format!("→{result}"))),
             None if takes || matches!(self.kind, Kind::Mutex | Kind::RwLock | Kind::Semaphore) => {}

@@ -33,17 +33,24 @@ pub fn replay(reading: Reading<'_>, initial: Option<&Value>, order: &[OpId], ope
     reading.kind.with_object(initial, Replay { reading, order, operation }).ok()?
 }
 
-/// What the object holds before and after each operation of the order, in a few words.
-pub fn states(reading: Reading<'_>, initial: Option<&Value>, order: &[OpId]) -> Option<(String, Vec<String>)> {
+/// What the object holds before and after each operation of the order, in a few words. What returned in the event `before` or
+/// later counts as pending.
+pub fn states(
+    reading: Reading<'_>,
+    initial: Option<&Value>,
+    order: &[OpId],
+    before: u32,
+) -> Option<(String, Vec<String>)> {
     if order.len() > ORDER_MAX {
         return None;
     }
-    reading.kind.with_object(initial, States { reading, order }).ok()?
+    reading.kind.with_object(initial, States { reading, order, before }).ok()?
 }
 
 struct States<'a> {
     reading: Reading<'a>,
     order: &'a [OpId],
+    before: u32,
 }
 
 impl ObjectVisitor for States<'_> {
@@ -54,8 +61,8 @@ impl ObjectVisitor for States<'_> {
         let initial = holds(self.reading.kind, states.first()?)?;
         let mut after = Vec::with_capacity(self.order.len());
         for &op in self.order {
-            let operation = self.reading.log.history.operation(op);
-            advance(&object, self.reading, op, operation.output(), &mut states)?;
+            let ret = self.reading.log.history.operation(op).ret.as_ref().filter(|ret| ret.at < self.before);
+            advance(&object, self.reading, op, ret.map(|ret| &ret.output), &mut states)?;
             after.push(holds(self.reading.kind, states.first()?)?);
         }
         Some((initial, after))
@@ -150,6 +157,10 @@ pub fn holds(kind: Kind, state: &dyn Any) -> Option<String> {
         return Some(shown);
     }
     if let Some(pairs) = state.downcast_ref::<Vec<(Value, Value)>>() {
+        // Those that are not there hold what they started with.
+        if pairs.is_empty() {
+            return None;
+        }
         return Some(list(&mut pairs.iter().map(|(key, value)| format!("{}: {}", show(key), show(value)))));
     }
     if let Some(value) = state.downcast_ref::<Value>() {

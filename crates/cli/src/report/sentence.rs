@@ -3,11 +3,12 @@
 //! Invariant: a sentence says no more than the violation proves; each names the operations and lines that a reader
 //! needs to check it by hand.
 
+use selvedge_history::check::assumed::Assumed;
 use selvedge_history::evidence::{Failure, Stay, Violation};
 use selvedge_history::object::Kind;
 use selvedge_history::{OpId, Value};
 
-use super::operation::{Family, Reading};
+use super::operation::{Family, Reading, show};
 use crate::quantity::counted;
 
 /// How many members of a long list are spelled out.
@@ -22,6 +23,17 @@ pub fn reason(reading: Reading<'_>, failure: &Failure) -> String {
 
 /// What to try when the violation may come from a setting that was not given.
 pub fn hint(reading: Reading<'_>, failure: &Failure, initial: Option<&Value>) -> Option<String> {
+    match reading.kind {
+        Kind::Semaphore if initial.is_none() => {
+            return Some(
+                "It is taken to have one permit at first. If it had more, say so: --initial NUMBER".to_owned(),
+            );
+        }
+        Kind::Counter if initial.is_none() => {
+            return Some("It is taken to start with 0. If it did not, say so: --initial NUMBER".to_owned());
+        }
+        _ => {}
+    }
     let (Violation::ThinAir { operation } | Violation::Unplaced { operation, .. } | Violation::Unordered { operation }) =
         &failure.violation
     else {
@@ -386,4 +398,25 @@ fn need_not_block(reading: Reading<'_>, operation: OpId) -> String {
         reading.label(operation),
         reading.called(operation),
     )
+}
+
+/// How many registers are named.
+const ASSUMED_MAX: usize = 4;
+
+/// What a pass takes for granted, if it does.
+pub fn assumption(assumed: &[Assumed]) -> Option<String> {
+    let mut named: Vec<String> = assumed
+        .iter()
+        .take(ASSUMED_MAX)
+        .map(|assumed| format!("{} with {}", show(&assumed.register), show(&assumed.value)))
+        .collect();
+    if assumed.len() > ASSUMED_MAX {
+        named.push(format!("{} more", assumed.len() - ASSUMED_MAX));
+    }
+    let last = named.pop()?;
+    let named = if named.is_empty() { last } else { format!("{} and {last}", named.join(", ")) };
+    Some(format!(
+        "Assumed, since no initial value is stated: a register starts with what it was first seen with, {named}. --initial VALUE \
+         says what all of them start with."
+    ))
 }

@@ -18,6 +18,7 @@ use super::names::Names;
 use super::objects;
 use super::text::{FAIL, FAINT, PASS, UNKNOWN, clean, paint, paragraph};
 use crate::exit::Exit;
+use crate::findings::Saved;
 use crate::quantity::{count, counted, show_time};
 
 /// What the tests of code are about, in JSON.
@@ -34,11 +35,15 @@ pub struct Tested {
     /// Whether Ctrl-C or the end of the process cut it short.
     pub interrupted: bool,
     /// Where each finding was written.
-    pub paths: Vec<String>,
+    pub paths: Vec<Saved>,
     /// The program that it is in.
     pub program: String,
     /// The test function that the search is in, where the program runs its tests itself.
     pub function: Option<String>,
+    /// Whether it panics as the test says that it should.
+    pub expected: bool,
+    /// Why there is no report of it.
+    pub lost: Option<String>,
 }
 
 /// All tests of a program.
@@ -55,6 +60,8 @@ pub struct Session<'a> {
     pub seconds: f64,
     /// The verdict, where somebody else decides it.
     pub exit: Option<Exit>,
+    /// What could not be tested, or is not known although it was: a line each.
+    pub lines: &'a [String],
 }
 
 /// The strategy's name.
@@ -74,6 +81,9 @@ impl Tested {
     /// time was over; both say that it was a bound.
     pub fn exit(&self) -> Exit {
         let (report, settings) = (&self.report, &self.settings);
+        if self.expected {
+            return Exit::Pass;
+        }
         if !report.findings.is_empty() {
             return Exit::Violation;
         }
@@ -89,10 +99,23 @@ impl Tested {
         // A portfolio that stops at its bound was cut short: it goes on to the end when it can.
         let at_bound = matches!(report.coverage, CoverageRecord::Preemptions(_)) && settings.search != Search::Bounded;
         let complete = report.coverage.reaches(settings) && !at_bound;
-        if complete || !report.findings.is_empty() {
+        if !report.findings.is_empty() {
+            return None;
+        }
+        // What was covered of the matrices that were tested says nothing of those that were not.
+        let object = self.object.as_ref();
+        if object.map_or(complete, |object| object.complete && complete) {
             None
+        } else if let (false, Some(unknown)) = (self.interrupted, report.unknowns.first().filter(|_| object.is_some()))
+        {
+            Some(unknown.kind.name())
+        } else if object.is_some_and(|object| !object.complete && !self.interrupted) {
+            let said = object.and_then(|object| object.limit.as_deref()).unwrap_or("");
+            Some(if said.contains("time was up") { "time" } else { "incomplete" })
         } else if self.interrupted {
             Some("interrupted")
+        } else if self.lost.is_some() {
+            Some("no-report")
         } else if report.worker_lost {
             Some("worker")
         } else if report.forgotten > 0 {
@@ -194,6 +217,9 @@ impl Tested {
             None => clean(&self.report.test),
         };
         let (label, says) = match self.exit() {
+            Exit::Pass if self.expected => {
+                (paint(PASS, "PASS"), "fails under some schedule, as the test expects".to_owned())
+            }
             Exit::Pass => (paint(PASS, "PASS"), "no violation in what was covered".to_owned()),
             Exit::Violation => {
                 let kinds: Vec<&str> = match &self.object {
@@ -258,6 +284,7 @@ impl Tested {
             }
             ("step-limit", _) => "runs that are longer than that: --steps-max N allows more".to_owned(),
             ("interrupted", _) => "interrupted".to_owned(),
+            ("no-report", _) => clean(self.lost.as_deref().unwrap_or_default()),
             ("worker", _) => {
                 "stopped because a worker process ended without an answer, for want of memory most likely: --jobs N allows fewer of them"
                     .to_owned()
@@ -306,7 +333,7 @@ pub fn unfinished(unknown: &Finding, names: &mut Names) -> String {
 }
 
 /// A finding: what happened in a sentence, the interleaving, who waits for what, and how to see it again.
-pub fn found(finding: &Finding, path: &str, names: &mut Names) -> String {
+pub fn found(finding: &Finding, saved: &Saved, names: &mut Names) -> String {
     let (sentence, alone) = sentence(finding, names);
     let who = if alone { format!(", thread T{}", finding.thread) } else { String::new() };
     let mut text = paragraph(&format!("Run {}{who}: {sentence}.", count(finding.run)), 2);
@@ -314,7 +341,16 @@ pub fn found(finding: &Finding, path: &str, names: &mut Names) -> String {
     if !table.is_empty() {
         text += &format!("\n{table}");
     }
-    text + &format!("\n  replay: {}\n", replay_command(path))
+    match &saved.error {
+        None => text + &format!("\n  replay: {}\n", replay_command(&saved.path)),
+        Some(_) => text + "\n" + &paragraph(&unsaved(saved), 2),
+    }
+}
+
+/// What is said of a finding that could not be written.
+pub fn unsaved(saved: &Saved) -> String {
+    let why = saved.error.as_deref().unwrap_or_default();
+    format!("not saved, so that it cannot be replayed: {}: {}", clean(&saved.path), clean(why))
 }
 
 /// How to see a finding again.
@@ -409,6 +445,7 @@ impl Session<'_> {
             findings: tests.iter().flat_map(|test| test.findings.clone()).collect(),
             time_max: self.time_max.map(|time| time.as_secs_f64()),
             tests,
+            lost: self.lines,
         })
     }
 }
@@ -440,6 +477,9 @@ struct Document<'a> {
     findings: Vec<Found>,
     time_max: Option<f64>,
     tests: Vec<TestDocument>,
+    /// What there is no report of.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    lost: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -454,6 +494,12 @@ struct TestDocument {
     bound: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<&'static str>,
+    /// Why not everything was tested that had to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// Whether the panic that was found is one that the test asks for.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    expected: bool,
     strategy: &'static str,
     preemptions: u32,
     depth: u32,
@@ -483,8 +529,11 @@ pub struct Found {
     kind: &'static str,
     message: String,
     /// Its file, where it has one.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    /// Why there is no file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unsaved: Option<String>,
     /// The source line to look at, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
@@ -493,13 +542,22 @@ pub struct Found {
 }
 
 impl Found {
+    /// One that is no violation, and is not kept.
+    fn without_file(finding: &Finding, names: &mut Names) -> Self {
+        Found { path: None, ..Found::new(finding, &Saved::at(""), names) }
+    }
+
     /// The finding in the file of that name.
-    pub fn new(finding: &Finding, path: &str, names: &mut Names) -> Self {
+    pub fn new(finding: &Finding, saved: &Saved, names: &mut Names) -> Self {
         let message = interleaving::explained(finding, names);
         let own = names.own_line(finding).map(|line| (from_here(&line.file), line.line));
         // A panic has been caught by the time it is reported; its message has the line.
         let (file, line) = own.or_else(|| interleaving::told(&finding.message)?.1).unzip();
-        Found { test: finding.test.clone(), kind: finding.kind.name(), message, path: path.to_owned(), file, line }
+        let (path, unsaved) = match &saved.error {
+            None => (Some(saved.path.clone()), None),
+            Some(_) => (None, Some(unsaved(saved))),
+        };
+        Found { test: finding.test.clone(), kind: finding.kind.name(), message, path, unsaved, file, line }
     }
 }
 
@@ -521,6 +579,8 @@ impl TestDocument {
             covered: test.coverage(),
             bound: report.bound,
             limit: test.limit(),
+            reason: test.object.as_ref().and_then(|object| object.limit.as_deref()).or(test.lost.as_deref()).map(clean),
+            expected: test.expected,
             strategy: name_of(settings.search),
             preemptions: settings.preemptions,
             depth: settings.depth,
@@ -535,7 +595,7 @@ impl TestDocument {
             histories: report.histories,
             cpu_seconds: round(report.cpu_seconds),
             findings: found.map(|(finding, path)| Found::new(finding, path, names)).collect(),
-            unknowns: report.unknowns.iter().map(|unknown| Found::new(unknown, "", names)).collect(),
+            unknowns: report.unknowns.iter().map(|unknown| Found::without_file(unknown, names)).collect(),
             object: test.object.as_ref().map(objects::Document::new),
         }
     }
@@ -549,7 +609,17 @@ mod tests {
         let report = TestReport { runs, coverage, ..TestReport::new("t") };
         let settings = Settings { search, runs_max, ..Settings::default() };
         let (object, program) = (None, String::new());
-        Tested { report, object, settings, interrupted: false, paths: vec![], program, function: None }
+        Tested {
+            report,
+            object,
+            settings,
+            interrupted: false,
+            paths: vec![],
+            program,
+            function: None,
+            expected: false,
+            lost: None,
+        }
     }
 
     #[test]

@@ -155,6 +155,66 @@ fn a_program_that_was_built_elsewhere_is_tested() {
     assert!(run.stderr.contains("selvedge cflags"), "{}", run.stderr);
 }
 
+/// What is compiled elsewhere is looked through as well: inline assembly, blocks that are cleared inline, and which standard it was compiled by.
+#[test]
+fn what_is_built_elsewhere_is_looked_through() {
+    const SOURCE: &str = r#"
+        #include <assert.h>
+        #include <pthread.h>
+        #include <selvedge.h>
+        #include <stdatomic.h>
+        #include <stddef.h>
+        #include <string.h>
+        static struct { int values[16]; } all;
+        static int counter, data;
+        static atomic_int ready;
+        static void *add(void *unused) { __asm__ volatile("incl %0" : "+m"(counter)); return unused; }
+        static void *clear(void *unused) { memset(&all, 0, sizeof all); return unused; }
+        static void *publish(void *unused) {
+            data = 1;
+            atomic_store_explicit(&ready, 1, memory_order_release);
+            atomic_store_explicit(&ready, 2, memory_order_relaxed);
+            return unused;
+        }
+        static void beside(void *(*work)(void *), void *(*other)(void *)) {
+            pthread_t one, two;
+            pthread_create(&one, NULL, work, NULL);
+            pthread_create(&two, NULL, other, NULL);
+            pthread_join(one, NULL);
+            pthread_join(two, NULL);
+        }
+        static void *use(void *unused) {
+            if (atomic_load_explicit(&ready, memory_order_acquire) == 2)
+                data++;
+            return unused;
+        }
+        SELVEDGE_TEST(adds) { beside(add, add); assert(counter == 2); }
+        SELVEDGE_TEST(clears) { beside(clear, clear); }
+        SELVEDGE_TEST(publishes) { beside(publish, use); }
+    "#;
+    for cc in ["gcc", "clang"].into_iter().filter(|cc| Command::new(cc).arg("--version").output().is_ok()) {
+        let directory = scratch(&format!("looked-through-{cc}"));
+        std::fs::write(directory.join("test.c"), SOURCE).unwrap();
+        let words = |args: &[&str]| -> Vec<String> {
+            selvedge(args).expect(0).stdout.split_whitespace().map(str::to_owned).collect()
+        };
+        let build = |args: Vec<String>| {
+            let run = Command::new(cc).args(args).current_dir(&directory).output().expect(cc);
+            assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        };
+        let plain = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+        build([words(&["cflags", "--cc", cc]), plain(&["-c", "test.c", "-o", "test.o"])].concat());
+        build([plain(&["test.o"]), words(&["cflags", "--cc", cc, "--link"]), plain(&["-o", "test"])].concat());
+        let program = directory.join("test");
+        let findings = directory.join("findings");
+        let args = ["test", program.to_str().unwrap(), "--json", "--findings", findings.to_str().unwrap()];
+        let document = selvedge(&args).expect(1).json();
+        let kinds: Vec<&str> =
+            document["findings"].as_array().unwrap().iter().map(|one| one["kind"].as_str().unwrap()).collect();
+        assert_eq!(kinds, ["assertion", "data-race"], "{cc}");
+    }
+}
+
 #[test]
 fn doctor_says_what_is_there() {
     let run = selvedge(&["doctor", "--json"]).expect(0);

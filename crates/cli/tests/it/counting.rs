@@ -32,6 +32,27 @@ fn the_shipped_kernels_have_formulas() {
     assert!(named.stdout.contains("\"try_acquire -> false\""), "{}", named.stdout);
 }
 
+/// Object and kernel of one name agree: more may be given back than was taken.
+#[test]
+fn a_release_alone_is_right_for_the_semaphore_and_for_its_kernel() {
+    let released = history("release.jsonl", "A call release; A return");
+    selvedge(&["check", &released, "--object", "semaphore"]).expect(0);
+    selvedge(&["check", &released, "--object", "semaphore", "--approximate", "k=2"]).expect(3);
+    selvedge(&["check", &released, "--kernel", "semaphore(1)"]).expect(3);
+    selvedge(&["check", &released, "--kernel", "bounded-semaphore(1)"]).expect(1);
+    let taken = history("taken.jsonl", "A call acquire; A return; A call acquire; A return");
+    selvedge(&["check", &taken, "--object", "semaphore"]).expect(1);
+    selvedge(&["check", &taken, "--kernel", "semaphore(1)"]).expect(1);
+    selvedge(&["check", &taken, "--kernel", "semaphore(2)"]).expect(3);
+    // A counter goes below 0; the one that does not has another name.
+    let below = history("below.jsonl", "A call dec; A return");
+    selvedge(&["check", &below, "--object", "counter"]).expect(0);
+    selvedge(&["check", &below, "--kernel", "nonnegative-counter"]).expect(1);
+    let run = selvedge(&["check", &below, "--kernel", "counter"]).expect(2);
+    assert!(run.stderr.contains("nonnegative-counter"), "{}", run.stderr);
+    selvedge(&["check", &released, "--kernel", "semaphore(1)", "--initial", "2"]).expect(2);
+}
+
 #[test]
 fn a_wrong_kernel_is_shown_with_a_caret() {
     let path = file("wrong.grammar", b"Free = nothing | \"acquire\" Held\n");

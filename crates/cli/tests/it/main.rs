@@ -3,6 +3,7 @@
 mod bad_input;
 mod browser;
 mod cargo;
+mod cargo_verdicts;
 mod check;
 mod commands;
 mod counting;
@@ -22,6 +23,7 @@ mod specified;
 mod testing;
 mod uncontrolled;
 mod usage;
+mod verdicts;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,7 @@
 //! `selvedge monitor`: what it finds, and what it does when something is missing.
 
+mod writers;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;

@@ -388,12 +388,6 @@ fn a_missing_runtime_is_told_with_what_to_do() {
 }
 
 #[test]
-fn findings_that_cannot_be_written_are_an_error() {
-    let run = selvedge(&["test", FAILING, "--findings", "README.md/findings"]).expect(2);
-    assert!(run.stderr.contains("cannot write the finding"), "{}", run.stderr);
-}
-
-#[test]
 fn several_tests_and_files_and_flags() {
     let one = file(
         "one.c",

@@ -22,6 +22,8 @@ pub(super) fn decide(log: &Log, kind: Kind, initial: Option<&Value>, budget: &Bu
         Kind::Set => Parts::split(log, |call| call.key.clone()),
         _ => Parts::split(log, |call| kind.part_key(call)),
     };
+    // The fast algorithms start from an empty collection and do not ask the object, and there may be no part that would.
+    kind.with_object(initial, Nothing).map_err(unfit_initial)?;
     budget.note_start(parts.len());
     let mut checker = Checker { kind, initial, budget, algorithms: Vec::new(), states: 0, longest: 0 };
     let mut order: Vec<usize> = (0..parts.len()).collect();
@@ -117,7 +119,6 @@ impl Checker<'_> {
         algorithm: Algorithm,
         linearize: impl Fn(&Collection<'_>) -> Result<Vec<OpId>, Violation>,
     ) -> Result<PartVerdict, Unfit> {
-        self.fits_initial()?;
         let mut collection = match collect(object, self.kind, part)? {
             Ok(collection) => collection,
             Err(violation) => {
@@ -154,13 +155,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The fast algorithms start from an empty collection and do not ask the object.
-    fn fits_initial(&self) -> Result<(), Unfit> {
-        self.kind.with_object(self.initial, Nothing).map_err(unfit_initial)
-    }
-
     fn set(&mut self, part: &PartView<'_>) -> Result<PartVerdict, Unfit> {
-        self.fits_initial()?;
         match set::check(&crate::object::set::Set, self.kind, part)? {
             set::Answer::Order(order) => {
                 self.ran(Algorithm::Set);

@@ -7,6 +7,7 @@
 //! Invariant: an answer `Pass` carries one linearization for each part, an answer `Fail` a violation that by itself
 //! shows that there is none; neither depends on which algorithm found it.
 
+pub mod assumed;
 mod bag;
 mod collection;
 mod cover_tree;

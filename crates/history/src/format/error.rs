@@ -125,6 +125,11 @@ pub enum Reason {
     MapValue,
     /// A method of which the format does not tell whether its value is an argument or a result.
     UnknownMethod(String),
+    /// A value that stands for nothing elsewhere in the file is put in.
+    NothingPutIn {
+        /// The line that puts it in or takes it out.
+        line: u32,
+    },
     /// An operation that ends before it starts.
     EndsBeforeStart {
         /// When it starts.
@@ -214,6 +219,12 @@ impl fmt::Display for Reason {
                 write!(f, "the number {number} does not fit in a signed 64-bit integer; write it as a text")
             }
             Reason::UnknownMethod(method) => write!(f, "`{method}` is not a method whose value is known to be {ROLES}"),
+            Reason::NothingPutIn { line } => {
+                write!(
+                    f,
+                    "-1 stands for nothing where values are taken out, so it cannot be put in too; see line {line}"
+                )
+            }
             Reason::EndsBeforeStart { start, end } => {
                 write!(f, "the operation ends at {end}, before it starts at {start}")
             }

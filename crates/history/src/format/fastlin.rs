@@ -3,7 +3,8 @@
 //! The first comment may say what the history is about (`# queue`). The value is the argument of an insertion and the
 //! result of a removal, where -1 says that there was nothing to remove. Operations of a set take their value as the
 //! argument and are recorded only when they succeed, except for `contains_true` and `contains_false`; the older
-//! variant with one more column for the result, 0 or 1, is read too. Intervals are closed: equal times overlap.
+//! variant with one more column for the result, 0 or 1, is read too. Intervals are half-open, as the programs read them
+//! that this format comes from: an operation that ends when another starts precedes it.
 
 use hashbrown::HashMap;
 
@@ -11,11 +12,13 @@ use super::error::excerpt;
 use super::lines::{Fault, LineReader};
 use super::source::Line;
 use super::{Format, Reason, word};
-use crate::{Call, Log, LogError, LogRecorder, Symbol, Value};
+use crate::{Call, Log, LogError, LogRecorder, Symbol, Touching, Value};
 
 #[derive(Default)]
 pub(super) struct Reader {
     recorder: LogRecorder,
+    /// The first line that puts -1 in, and the first that takes nothing out, which is written -1 too.
+    minus_one: [Option<u32>; 2],
     /// The methods seen so far.
     methods: HashMap<String, (Role, Symbol), foldhash::fast::RandomState>,
 }
@@ -49,7 +52,9 @@ impl LineReader for Reader {
         if let Some((at, _)) = words.next() {
             return Err(Fault::syntax(text, at, "the end of the line after the end time"));
         }
-        let value = word::value(value.1).map_err(|reason| Fault::at(value.0, reason))?;
+        let at = value.0;
+        let value = word::value(value.1).map_err(|reason| Fault::at(at, reason))?;
+        self.minus_one(role, &value, line.number).map_err(|reason| Fault::at(at, reason))?;
         let (argument, result) = role.place(value, answer).map_err(|at| Fault::syntax(text, at, "0 or 1"))?;
         let (start, end) = times(start, end)?;
         let call = Call { object: Symbol::NONE, method, key: Value::Nil, argument };
@@ -61,7 +66,8 @@ impl LineReader for Reader {
         self.recorder.is_empty()
     }
 
-    fn finish(self) -> Result<Log, LogError> {
+    fn finish(mut self) -> Result<Log, LogError> {
+        self.recorder.touching = Touching::Precede;
         self.recorder.finish(None)
     }
 }
@@ -82,6 +88,18 @@ impl Reader {
                 Ok(())
             }
         }
+    }
+
+    /// Refuses a file in which -1 is a value as well as nothing: no reading of it is right.
+    fn minus_one(&mut self, role: Role, value: &Value, line: u32) -> Result<(), Reason> {
+        let this = match role {
+            _ if *value != Value::Int(-1) => return Ok(()),
+            Role::Argument => 0,
+            Role::Removed => 1,
+            Role::Read | Role::Member(_) => return Ok(()),
+        };
+        self.minus_one[this].get_or_insert(line);
+        self.minus_one[1 - this].map_or(Ok(()), |line| Err(Reason::NothingPutIn { line }))
     }
 
     fn method(&mut self, name: &str) -> Result<(Role, Symbol), Reason> {

@@ -60,16 +60,49 @@ fn failed_operations_leave_no_trace_and_crashed_ones_stay_pending() {
 }
 
 #[test]
-fn equal_times_overlap() {
+fn times_that_touch_overlap_or_precede() {
     let interval = |input, start, end| Interval { input, thread: A, start, end: Some((end, 0)) };
     for scale in [1, 1_000_000] {
         let intervals = vec![interval('b', 5 * scale, 9 * scale), interval('a', scale, 5 * scale)];
-        let (history, origin) = History::from_intervals(intervals).unwrap();
-        assert_eq!(shape(&history), "a0-2 b1-3", "call at 5 stands before return at 5");
-        assert_eq!(origin, [1, 0]);
+        for (touching, expected) in [(Touching::Overlap, "a0-2 b1-3"), (Touching::Precede, "a0-1 b2-3")] {
+            let (history, origin) = History::from_intervals(intervals.clone(), touching).unwrap();
+            assert_eq!(shape(&history), expected);
+            assert_eq!(origin, [1, 0]);
+        }
     }
-    let backwards = History::from_intervals(vec![interval('a', 3, 2)]);
-    assert_eq!(backwards, Err(IllFormed::EndsBeforeStart));
+    for touching in [Touching::Overlap, Touching::Precede] {
+        let backwards = History::from_intervals(vec![interval('a', 3, 2)], touching);
+        assert_eq!(backwards, Err(IllFormed::EndsBeforeStart));
+    }
+}
+
+/// Against the definition, pair by pair.
+#[test]
+fn precedence_of_times_is_what_touching_says() {
+    let mut random = crate::generate::Random::new(7);
+    for _ in 0..2_000 {
+        let intervals: Vec<Interval<usize, i64>> = (0..5)
+            .map(|input| {
+                let start = random.below(6) as i64;
+                let end = (start + random.below(3) as i64, 0);
+                Interval { input, thread: A, start, end: Some(end) }
+            })
+            .collect();
+        for touching in [Touching::Overlap, Touching::Precede] {
+            let (history, origin) = History::from_intervals(intervals.clone(), touching).unwrap();
+            for (i, first) in history.operations().iter().enumerate() {
+                for (j, second) in history.operations().iter().enumerate().filter(|&(j, _)| j != i) {
+                    let (x, y) = (&intervals[origin[i] as usize], &intervals[origin[j] as usize]);
+                    let end = |interval: &Interval<usize, i64>| interval.end.unwrap().0;
+                    let precedes = match touching {
+                        Touching::Overlap => end(x) < y.start,
+                        Touching::Precede => end(x) <= y.start && end(y) > x.start,
+                    };
+                    assert_eq!(first.end() < second.call, precedes, "{touching:?}: {x:?}, {y:?}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

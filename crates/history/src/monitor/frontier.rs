@@ -4,7 +4,7 @@
 //! continued by open operations, in every order, until the one that returns has taken effect with that result; ways in which it cannot are dropped. When none is
 //! left, the history is not linearizable. Open operations take effect only when some return needs them to, so nothing happens at calls.
 //!
-//! Invariant: the ways are exactly those that exist, or [`Frontier::is_lost`]: beyond [`WAYS_MAX`] the frontier is given up for good and answers nothing
+//! Invariant: the ways are exactly those that exist, or [`Frontier::is_lost`]: beyond [`WAYS_MAX`], and where a result tells of an initial value that was overwritten meanwhile, the frontier is given up for good and answers nothing
 //! any more. Memory is bounded by that; time for a return is O(ways · open operations).
 
 use std::collections::HashSet;
@@ -44,6 +44,8 @@ pub trait Follow: fmt::Debug {
     fn is_lost(&self) -> bool;
     /// Whether nothing is open and the object is certainly as it was at first.
     fn is_fresh(&self) -> bool;
+    /// How many ways there are: what the time for a return depends on.
+    fn ways(&self) -> usize;
     /// How many entries it holds.
     fn entries(&self) -> usize;
 }
@@ -69,7 +71,7 @@ impl<O: Object> Frontier<O> {
         Frontier { object, open: Vec::new(), ways: HashSet::from([start]), lost: false }
     }
 
-    /// The ways in which `op` has taken effect with `output`, and its own mark is gone.
+    /// The ways in which `op` has taken effect with `output`, and its own mark is gone. Nothing when there are too many, or when the result tells of a state that was passed over before it was known.
     fn returned(&self, op: u64, input: &O::Input, output: &Value) -> Option<HashSet<Way<O::State>>> {
         let mut after = HashSet::new();
         let mut seen: HashSet<Way<O::State>> = self.ways.clone();
@@ -82,6 +84,8 @@ impl<O: Object> Frontier<O> {
                     let mut way = way;
                     way.done.remove(place);
                     after.insert(way);
+                } else if !next.is_empty() && self.object.is_told_by_results() {
+                    return None;
                 }
                 next.clear();
                 continue;
@@ -191,6 +195,10 @@ where
     fn is_fresh(&self) -> bool {
         let initial = || self.object.initial();
         !self.lost && self.open.is_empty() && self.ways.len() == 1 && self.ways.iter().all(|way| way.state == initial())
+    }
+
+    fn ways(&self) -> usize {
+        self.ways.len()
     }
 
     fn entries(&self) -> usize {

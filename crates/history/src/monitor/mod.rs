@@ -47,5 +47,5 @@ mod stream;
 
 pub use alarm::{Alarm, Did, Rule, Shown, Span};
 pub use doubt::Doubt;
-pub use merge::Merge;
+pub use merge::{Merge, Next, Pushed};
 pub use stream::{Called, Counts, Missed, Monitor, Refused, Settings, ShownOperation, Violation};

@@ -12,14 +12,19 @@ use super::stream::{Missed, Settings};
 use crate::object::{Kind, Misuse, Object, ObjectVisitor};
 use crate::{Outcome, Value};
 
+/// How many ways of a register are looked at before they are given up, and how many more with each operation that ends.
+const CREDIT: usize = 1 << 16;
+const CREDIT_ADDED: usize = 64;
+
 /// The rules of one object.
 #[derive(Debug)]
 pub(super) enum Rules {
     Collection(Box<Collection<Value>>),
-    /// The ways are followed as long as they are few: they see repeated values too.
+    /// The ways are followed as long as they are few: they see repeated values too. One read that stays open makes one more of them with every write, so there is a credit for them, to which each return adds.
     Register {
         rule: Box<RegisterRule<Value>>,
         ways: Box<dyn Follow>,
+        credit: usize,
     },
     /// A_k of a queue.
     Counted(Box<Counters<Value>>),
@@ -105,7 +110,8 @@ impl Part {
             Kind::Bag => Order::Any,
             Kind::Register => {
                 let rule = Box::new(RegisterRule::new(initial.cloned().unwrap_or_default()));
-                return Ok(Rules::Register { rule, ways: kind.with_object(initial, MakeFrontier)? });
+                let ways = kind.with_object(initial, MakeFrontier)?;
+                return Ok(Rules::Register { rule, ways, credit: CREDIT });
             }
             _ => {
                 let ways = kind.with_object(initial, MakeFrontier)?;
@@ -128,7 +134,7 @@ impl Part {
         match &mut self.rules {
             Rules::Collection(collection) => collection.attach(),
             Rules::Counted(counters) => counters.attach(),
-            Rules::Register { rule, ways } => {
+            Rules::Register { rule, ways, .. } => {
                 rule.attach();
                 ways.give_up();
             }
@@ -151,7 +157,7 @@ impl Part {
                 **counters = Counters::new(settings.k.unwrap_or(0));
                 counters.attach();
             }
-            Rules::Register { rule, ways } => {
+            Rules::Register { rule, ways, .. } => {
                 rule.start_over();
                 ways.give_up();
             }
@@ -198,7 +204,7 @@ impl Part {
                     counters.call_insert(op.past, at, op.thread, &op.argument);
                 }
             }
-            Rules::Register { rule, ways } => {
+            Rules::Register { rule, ways, .. } => {
                 if !ways.is_lost() {
                     ways.call(at, op.method, &op.argument).expect("it fits the object");
                 }
@@ -274,7 +280,12 @@ impl Part {
                 ("enq" | "deq", _) => {}
                 _ => self.unchecked += 1,
             },
-            Rules::Register { rule, ways } => {
+            Rules::Register { rule, ways, credit } => {
+                *credit = (*credit + CREDIT_ADDED).min(CREDIT);
+                match credit.checked_sub(ways.ways()) {
+                    Some(left) => *credit = left,
+                    None => ways.give_up(),
+                }
                 match (op.method, outcome) {
                     ("write", Outcome::Return(_)) => rule.ret_write(at, &op.argument),
                     ("write", Outcome::Fail) => rule.fail_write(op.thread, op.call, &op.argument, alarms),
@@ -332,8 +343,16 @@ impl Part {
         match &self.rules {
             Rules::Collection(collection) => collection.entries(),
             Rules::Counted(counters) => counters.entries(),
-            Rules::Register { rule, ways } => rule.entries() + ways.entries(),
+            Rules::Register { rule, ways, .. } => rule.entries() + ways.entries(),
             Rules::Other { ways, .. } => ways.entries(),
+        }
+    }
+
+    /// How many ways it follows.
+    pub fn ways(&self) -> usize {
+        match &self.rules {
+            Rules::Register { ways, .. } | Rules::Other { ways, .. } => ways.ways(),
+            Rules::Collection(_) | Rules::Counted(_) => 0,
         }
     }
 

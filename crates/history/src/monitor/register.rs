@@ -4,12 +4,16 @@
 //! and no two clusters are each partly before the other: some operation of u returned before one of v was called, and the other way
 //! round (the zones of Gibbons and Korach, without the case distinction). So of a cluster two numbers matter: its first return and its last call.
 //!
+//! Clusters whose first return is before their last call are *forward*: no two of those overlap, or they would cross. So of all that began before some moment only the last one can reach beyond it, and a
+//! search looks at that one and at clusters whose first return is between the two numbers: of these it passes over none but those whose write was open at the first of them. O(log n + open writes) a read.
+//!
 //! Invariant: an alarm is a violation. A cluster is forgotten when to read its value is wrong for every read that is open or comes later;
 //! of those forgotten the greatest call is kept. So as many are kept as operations overlap. A value written again while it is
 //! kept is not checked until it is overwritten for certain; reads of it are counted ([`RegisterRule::unchecked`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;
+use std::ops::Bound::Excluded;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -36,12 +40,18 @@ struct Cluster {
 #[derive(Clone, Debug)]
 pub struct RegisterRule<V> {
     clusters: HashMap<V, Cluster, RandomState>,
+    /// The values of clusters by their first returns, unless they are repeated.
+    returned: BTreeMap<u64, V>,
+    /// Of these the forward ones, with their last calls.
+    forward: BTreeMap<u64, u64>,
     /// Open reads by their calls.
-    reading: BTreeMap<u64, ()>,
+    reading: BTreeSet<u64>,
     forgotten: Option<(u64, V, Span)>,
     lenient: bool,
     sweep_at: usize,
     unchecked: u64,
+    /// How many clusters were looked at.
+    looks: u64,
 }
 
 impl<V: Clone + Eq + Hash> RegisterRule<V> {
@@ -50,12 +60,15 @@ impl<V: Clone + Eq + Hash> RegisterRule<V> {
         let write = Span { thread: u32::MAX, call: 0, ret: 0 };
         let first = Cluster { write, first_ret: Some(0), last_call: 0, read: None, open: 0, repeated: None };
         RegisterRule {
+            returned: BTreeMap::from([(0, initial.clone())]),
+            forward: BTreeMap::new(),
             clusters: [(initial, first)].into_iter().collect(),
-            reading: BTreeMap::new(),
+            reading: BTreeSet::new(),
             forgotten: None,
             lenient: false,
             sweep_at: 16,
             unchecked: 0,
+            looks: 0,
         }
     }
 
@@ -63,11 +76,15 @@ impl<V: Clone + Eq + Hash> RegisterRule<V> {
     pub fn attach(&mut self) {
         self.lenient = true;
         self.clusters.clear();
+        self.returned.clear();
+        self.forward.clear();
     }
 
     /// Something happened that nobody knows. A write that is open may take effect at any time from now on: reads of its value are not checked until it is overwritten for certain.
     pub fn start_over(&mut self) {
         (self.lenient, self.forgotten, self.unchecked) = (true, None, 0);
+        self.returned.clear();
+        self.forward.clear();
         self.clusters.retain(|_, cluster| {
             cluster.repeated.get_or_insert(cluster.write.ret);
             cluster.open > 0
@@ -88,6 +105,8 @@ impl<V: Clone + Eq + Hash> RegisterRule<V> {
             cluster.repeated.get_or_insert(cluster.write.ret);
             cluster.open += 1;
             self.unchecked += 1;
+            let first_ret = cluster.first_ret;
+            self.unlist(first_ret);
             return;
         }
         if self.clusters.len() >= CLUSTERS_MAX {
@@ -108,7 +127,10 @@ impl<V: Clone + Eq + Hash> RegisterRule<V> {
                 Some(last) => *last = at,
                 None => {
                     cluster.write.ret = at;
-                    cluster.first_ret.get_or_insert(at);
+                    if cluster.first_ret.is_none() {
+                        cluster.first_ret = Some(at);
+                        self.returned.insert(at, value.clone());
+                    }
                 }
             }
         }
@@ -126,12 +148,21 @@ impl<V: Clone + Eq + Hash> RegisterRule<V> {
             let write = Shown::insert(value.clone(), Span { thread, call, ret: 0 });
             alarms.push(Alarm { rule: Rule::Stale, operations: vec![write, Shown::read(value.clone(), read)] });
         }
-        self.clusters.remove(value);
+        let first_ret = self.clusters.remove(value).and_then(|cluster| cluster.first_ret);
+        self.unlist(first_ret);
+    }
+
+    /// The cluster with this first return is not compared with others any more.
+    fn unlist(&mut self, first_ret: Option<u64>) {
+        if let Some(first_ret) = first_ret {
+            self.returned.remove(&first_ret);
+            self.forward.remove(&first_ret);
+        }
     }
 
     /// A read is called.
     pub fn call_read(&mut self, at: u64) {
-        self.reading.insert(at, ());
+        self.reading.insert(at);
     }
 
     /// A read that was called at `call` did not happen, or nobody will know what it read.
@@ -164,18 +195,7 @@ impl<V: Clone + Eq + Hash> RegisterRule<V> {
         let by_forgotten = self.forgotten.as_ref().filter(|(call, ..)| *call > first_ret);
         let mut other = by_forgotten.map(|(_, value, span)| Shown::insert(value.clone(), *span));
         if other.is_none() {
-            let crosses = |cluster: &Cluster| {
-                cluster.repeated.is_none()
-                    && cluster.last_call > first_ret
-                    && cluster.first_ret.is_some_and(|ret| ret < last_call)
-            };
-            let crossing = self.clusters.iter().find(|(other, cluster)| *other != value && crosses(cluster));
-            other = crossing.map(|(value, cluster)| match cluster.read {
-                Some(read) if cluster.write.ret == 0 || read.call == cluster.last_call => {
-                    Shown::read(value.clone(), read)
-                }
-                _ => Shown::insert(value.clone(), cluster.write),
-            });
+            other = self.crossing(first_ret, last_call);
         }
         match other {
             // What is wrong does not count: the next read is judged as though this one had not been.
@@ -189,10 +209,37 @@ impl<V: Clone + Eq + Hash> RegisterRule<V> {
                     cluster.first_ret = Some(first_ret);
                     cluster.last_call = last_call;
                     cluster.read = Some(read);
+                    self.returned.entry(first_ret).or_insert_with(|| value.clone());
+                    if first_ret < last_call {
+                        self.forward.insert(first_ret, last_call);
+                    }
                 }
             }
         }
         self.sweep();
+    }
+
+    /// An operation of another cluster that crosses the one with these numbers.
+    fn crossing(&mut self, first_ret: u64, last_call: u64) -> Option<Shown<V>> {
+        let before = self.forward.range(..first_ret.min(last_call)).next_back();
+        let before = before.filter(|(_, reaches)| **reaches > first_ret).map(|(first, _)| *first);
+        self.looks += 1;
+        let mut found = before.and_then(|first| self.returned.get(&first));
+        if found.is_none() && first_ret < last_call {
+            for (_, other) in self.returned.range((Excluded(first_ret), Excluded(last_call))) {
+                self.looks += 1;
+                if self.clusters[other].last_call > first_ret {
+                    found = Some(other);
+                    break;
+                }
+            }
+        }
+        let other = found?;
+        let cluster = &self.clusters[other];
+        Some(match cluster.read {
+            Some(read) if cluster.write.ret == 0 || read.call == cluster.last_call => Shown::read(other.clone(), read),
+            _ => Shown::insert(other.clone(), cluster.write),
+        })
     }
 
     /// Forgets clusters that no read may return any more.
@@ -200,7 +247,8 @@ impl<V: Clone + Eq + Hash> RegisterRule<V> {
         if self.clusters.len() < self.sweep_at {
             return;
         }
-        let oldest = self.reading.keys().next().copied().unwrap_or(u64::MAX);
+        self.looks += self.clusters.len() as u64;
+        let oldest = self.reading.first().copied().unwrap_or(u64::MAX);
         let seen = |cluster: &Cluster| cluster.repeated.is_none() && cluster.first_ret.is_some_and(|ret| ret < oldest);
         // The two greatest last calls, so that none is compared with itself; and the greatest call of a write.
         let (mut first, mut second, mut written) = (0, 0, 0);
@@ -219,6 +267,10 @@ impl<V: Clone + Eq + Hash> RegisterRule<V> {
             if over && forgotten.as_ref().is_none_or(|(call, ..)| *call < cluster.last_call) {
                 forgotten = Some((cluster.last_call, value.clone(), cluster.write));
             }
+            if over && let Some(first_ret) = cluster.first_ret {
+                self.returned.remove(&first_ret);
+                self.forward.remove(&first_ret);
+            }
             !over
         });
         self.forgotten = forgotten;
@@ -230,8 +282,13 @@ impl<V: Clone + Eq + Hash> RegisterRule<V> {
         self.unchecked
     }
 
+    /// How many clusters were looked at so far: what its time depends on.
+    pub fn looks(&self) -> u64 {
+        self.looks
+    }
+
     /// How many entries it holds in all.
     pub fn entries(&self) -> usize {
-        self.clusters.len() + self.reading.len()
+        self.clusters.len() + self.returned.len() + self.forward.len() + self.reading.len()
     }
 }

@@ -214,6 +214,10 @@ pub struct Monitor {
     numbers: HashMap<Value, u32, RandomState>,
     threads: HashMap<u32, Thread, RandomState>,
     next_thread: u32,
+    /// From so many threads on, those with nothing open are forgotten.
+    forget_at: usize,
+    /// How many threads were looked at to forget some.
+    swept: u64,
     only: Part,
     parts: HashMap<(String, Value), Part, RandomState>,
     sweep_at: usize,
@@ -234,6 +238,8 @@ impl Monitor {
             numbers: HashMap::default(),
             threads: HashMap::default(),
             next_thread: 0,
+            forget_at: THREADS_MAX,
+            swept: 0,
             only: Part::new(kind, &settings)?,
             parts: HashMap::default(),
             sweep_at: PARTS_SWEPT,
@@ -418,6 +424,16 @@ impl Monitor {
         self.threads.len() + self.parts.values().chain([&self.only]).map(Part::entries).sum::<usize>()
     }
 
+    /// How many threads were looked at so far in order to forget those with nothing open.
+    pub fn swept(&self) -> u64 {
+        self.swept
+    }
+
+    /// How many ways are followed for objects with small states: what the time for a return depends on.
+    pub fn ways(&self) -> usize {
+        self.parts.values().chain([&self.only]).map(Part::ways).sum()
+    }
+
     fn method(&mut self, name: &str) -> Result<&'static str, Misuse> {
         if let Some((_, method)) = self.methods.iter().find(|(known, _)| known == name) {
             return Ok(method);
@@ -433,10 +449,12 @@ impl Monitor {
         if let Some(&number) = self.numbers.get(thread) {
             return number;
         }
-        if self.threads.len() >= THREADS_MAX {
+        if self.threads.len() >= self.forget_at {
+            self.swept += self.threads.len() as u64;
             self.threads.retain(|_, thread| thread.open.is_some());
             let threads = &self.threads;
             self.numbers.retain(|_, number| threads.contains_key(number));
+            self.forget_at = (2 * self.threads.len()).max(THREADS_MAX);
         }
         let number = self.next_thread;
         // u32::MAX stands for no thread.

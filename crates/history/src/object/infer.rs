@@ -144,9 +144,9 @@ impl<'a> Clues<'a> {
         match kind {
             Kind::Queue => self.has(&["enq", "enqueue", "deq", "dequeue", "send", "recv", "receive"]),
             Kind::Stack => self.has(&["push", "pop", "top"]),
+            // `insert` and `poll` do not tell which end comes first.
             Kind::PriorityQueue => {
                 self.has(&["delete_max", "extract_max", "remove_max", "poll_max", "pop_max", "find_max", "peek_max"])
-                    || self.has(&["insert"]) && self.has(&["poll", "pop"])
             }
             Kind::PriorityQueueMin => {
                 self.has(&["delete_min", "extract_min", "remove_min", "poll_min", "pop_min", "find_min", "peek_min"])

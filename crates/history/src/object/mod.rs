@@ -50,6 +50,11 @@ pub trait Object: Spec<Output = Value> {
     /// Pushes every result that the call may return in `state`: what a pending operation may have answered. Nothing is
     /// pushed when it blocks. Where every value is possible, nil stands for all of them.
     fn answers(&self, state: &Self::State, input: &Self::Input, answers: &mut Vec<Value>);
+
+    /// Whether a result may tell what the state was all along. Then a step without a result does not name every state after it: one that is known later may be another.
+    fn is_told_by_results(&self) -> bool {
+        false
+    }
 }
 
 /// Why a call or a return does not fit an object.

@@ -77,6 +77,14 @@ fn step_of(item: &Value) -> Option<Step> {
     Some(Step { word: word.clone(), key: key.clone(), write })
 }
 
+/// The registers that a transaction names, step by step, each with whether it is written.
+pub(crate) fn steps(argument: &Value) -> impl Iterator<Item = (&Value, bool)> {
+    argument.as_list().unwrap_or_default().iter().filter_map(|item| {
+        let register = item.as_list()?.get(1)?;
+        Some((register, step_of(item)?.write.is_some()))
+    })
+}
+
 /// What the result says that a step has read; nil where it says nothing more.
 fn seen(results: &[Value], step: usize) -> &Value {
     results.get(step).and_then(Value::as_list).and_then(|result| result.get(2)).unwrap_or(&Value::Nil)
@@ -154,6 +162,10 @@ impl Object for MultiRegister {
             }
             found => Err(Misuse::Result { expected, found: found.clone() }),
         }
+    }
+
+    fn is_told_by_results(&self) -> bool {
+        self.initial.is_none()
     }
 
     fn answers(&self, state: &State, input: &Input, answers: &mut Vec<Value>) {

@@ -186,7 +186,7 @@ fn methods_point_to_an_object() {
     check(&[("push", "null", "1", "null"), ("pop", "null", "null", "1")], Kind::Stack);
     check(&[("pop", "null", "null", "null")], Kind::Stack);
     check(&[("push-front", "null", "1", "null"), ("popBack", "null", "null", "1")], Kind::Deque);
-    check(&[("insert", "null", "1", "null"), ("poll", "null", "null", "1")], Kind::PriorityQueue);
+    check(&[("insert", "null", "1", "null"), ("pollMax", "null", "null", "1")], Kind::PriorityQueue);
     check(&[("insert", "null", "1", "null"), ("extractMin", "null", "null", "1")], Kind::PriorityQueueMin);
     check(&[("add", "null", "1", "true"), ("contains", "null", "1", "true")], Kind::Set);
     check(&[("add", "null", "1", "null"), ("remove", "null", "1", "null")], Kind::Set);
@@ -238,6 +238,12 @@ fn methods_that_point_nowhere_are_an_error_that_lists_the_choice() {
         &[Kind::Queue, Kind::PriorityQueue, Kind::PriorityQueueMin, Kind::Bag],
         "the methods `offer`, `poll` do not tell which object is meant; name it with --object \
          (queue, priority-queue, priority-queue-min, bag)",
+    );
+    check(
+        &[("insert", "null", "1", "null"), ("poll", "null", "null", "1")],
+        &[Kind::PriorityQueue, Kind::PriorityQueueMin, Kind::Bag],
+        "the methods `insert`, `poll` do not tell which object is meant; name it with --object \
+         (priority-queue, priority-queue-min, bag)",
     );
     check(
         &[("enq", "null", "1", "null"), ("txn", "null", "[]", "[]")],

@@ -16,7 +16,7 @@ use crate::object::queue::Queue;
 use crate::object::register::Register;
 use crate::object::set::Set;
 use crate::object::stack::Stack;
-use crate::object::{Kind, Misuse, Object};
+use crate::object::{Kind, Misuse, Object, ObjectVisitor};
 use crate::{Budget, End, Log, OpId, Value, Verdict};
 
 /// The answer for a whole log.
@@ -93,6 +93,9 @@ fn decide(
 ) -> Result<Answer, CheckError> {
     let resolved = relaxation.resolve(kind).map_err(CheckError::Relaxation)?;
     let rules = Rules { factors: resolved.factors.clone(), ..rules.clone() };
+    let initial = initial.or(log.initial.as_ref());
+    // Where there is no part, nobody else asks.
+    kind.with_object(initial, Made).map_err(|misuse| CheckError::Unfit(unfit_initial(misuse)))?;
     let parts = Parts::split(log, |call| call.key.clone());
     budget.note_start(parts.len());
     let mut answer = Answer {
@@ -107,7 +110,7 @@ fn decide(
     for part in 0..parts.len() {
         let view = parts.view(log, part);
         let task = Task { kind, view: &view, resolved: &resolved, rules: &rules, explained, budget };
-        match task.with_object(initial.or(log.initial.as_ref()), &mut answer.states).map_err(CheckError::Unfit)? {
+        match task.with_object(initial, &mut answer.states).map_err(CheckError::Unfit)? {
             Verdict::Pass(orders) => {
                 answer.parts_passed += 1;
                 budget.note_part();
@@ -169,20 +172,18 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
+    /// Makes the object, with an initial value that fits it.
     fn with_object(&self, initial: Option<&Value>, states: &mut u64) -> Result<PartVerdict, Unfit> {
-        let stated = initial.filter(|value| !value.is_nil());
-        match (self.kind, stated) {
-            (Kind::Register, stated) => self.decide(&Register::new(stated.cloned().unwrap_or_default()), states),
-            (Kind::Counter, None) => self.decide(&Counter::default(), states),
-            (Kind::Counter, Some(Value::Int(count))) => self.decide(&Counter::new(*count), states),
-            (Kind::Counter, Some(found)) => Err(unfit_initial("an integer", found)),
-            (_, Some(found)) => Err(unfit_initial("left out, as the object always starts the same", found)),
-            (Kind::Stack, None) => self.decide(&Stack, states),
-            (Kind::Deque, None) => self.decide(&Deque, states),
-            (Kind::PriorityQueue, None) => self.decide(&PriorityQueue::largest_first(), states),
-            (Kind::PriorityQueueMin, None) => self.decide(&PriorityQueue::smallest_first(), states),
-            (Kind::Set, None) => self.decide(&Set, states),
-            (_, None) => self.decide(&Queue, states),
+        let stated = initial.cloned().unwrap_or_default();
+        match self.kind {
+            Kind::Counter => self.decide(&Counter::new(stated.as_int().unwrap_or(0)), states),
+            Kind::Register => self.decide(&Register::new(stated), states),
+            Kind::Stack => self.decide(&Stack, states),
+            Kind::Deque => self.decide(&Deque, states),
+            Kind::PriorityQueue => self.decide(&PriorityQueue::largest_first(), states),
+            Kind::PriorityQueueMin => self.decide(&PriorityQueue::smallest_first(), states),
+            Kind::Set => self.decide(&Set, states),
+            _ => self.decide(&Queue, states),
         }
     }
 
@@ -196,8 +197,14 @@ impl Task<'_> {
         let probes = object.probes().into_iter().map(|(method, input)| (input, self.resolved.of(method))).collect();
         let insertion = object.insertion(&Value::Int(0)).map_or((0, 0), |(method, _)| self.resolved.of(method));
         let classing = Classing { of: view.ops.iter().map(class).collect(), probes, insertion };
-        let question =
-            Question { spec: object, history: &history, classing: &classing, rules: self.rules, budget: self.budget };
+        let question = Question {
+            spec: object,
+            history: &history,
+            classing: &classing,
+            rules: self.rules,
+            goes_on: false,
+            budget: self.budget,
+        };
         let told = Telling { task: self, object, stuck: history.end() == End::Stuck };
         let decided = if self.explained { question.decide(states) } else { question.decide_briefly(states) };
         Ok(match decided {
@@ -219,8 +226,16 @@ impl Task<'_> {
     }
 }
 
-fn unfit_initial(expected: &'static str, found: &Value) -> Unfit {
-    let misuse = Misuse::Initial { expected, found: found.clone() };
+/// Makes an object and does nothing with it: that shows whether the initial value fits.
+struct Made;
+
+impl ObjectVisitor for Made {
+    type Answer = ();
+
+    fn visit<O: Object + Sync + 'static>(self, _: O) {}
+}
+
+fn unfit_initial(misuse: Misuse) -> Unfit {
     Unfit { op: None, at_return: false, method: String::new(), misuse }
 }
 

@@ -5,6 +5,7 @@
 //! fails under the closed reading either fails under the prefix reading, or lacks operations at its end. Invariant: a search
 //! for an explanation that was cut short is told apart from one that found nothing.
 
+use super::plan::Subject;
 use super::search::{Found, search};
 use super::sequential::Sequential;
 use super::witness::{Orders, Placed, orders};
@@ -84,6 +85,10 @@ pub struct Question<'a, S: Sequential> {
     pub classing: &'a Classing<S>,
     /// What is allowed.
     pub rules: &'a Rules,
+    /// Without the causal guard: whether what follows the history may put in values that the history has, as often as need be. So
+    /// it is for the traces of a model, whose threads go on with the same few values; of a recorded history it would explain
+    /// every value that came out once too often.
+    pub goes_on: bool,
     /// How long to go on.
     pub budget: &'a Budget,
 }
@@ -113,7 +118,9 @@ impl<S: Sequential> Question<'_, S> {
         most: u64,
         states: &mut u64,
     ) -> Result<Result<Orders<S::Input, S::Output>, u32>, Limit> {
-        let searched = search(self.spec, history, self.classing, rules, None, (self.budget, most))?;
+        let whole = (!self.goes_on).then_some(self.history);
+        let subject = Subject { history, whole };
+        let searched = search(self.spec, subject, self.classing, rules, None, (self.budget, most))?;
         *states += searched.states;
         Ok(match searched.found {
             Found::Nothing(furthest) => Err(furthest),
@@ -144,7 +151,8 @@ impl<S: Sequential> Question<'_, S> {
         let mut witness = Vec::new();
         for op in self.ids().filter(|&op| self.history.operation(op).ret.is_none()) {
             let input = &self.history.operation(op).input;
-            let searched = search(self.spec, &history, &classing, &rules, Some(input), (self.budget, u64::MAX))?;
+            let subject = Subject { history: &history, whole: None };
+            let searched = search(self.spec, subject, &classing, &rules, Some(input), (self.budget, u64::MAX))?;
             *states += searched.states;
             let Some(mut orders) = orders(&searched) else {
                 return Ok(Verdict::Fail(Reason::NeedNotBlock(op)));

@@ -37,6 +37,14 @@ pub(super) struct Traffic {
     pub removed: Vec<u32>,
 }
 
+/// A history to find orders of.
+pub(super) struct Subject<'a, S: Sequential> {
+    pub history: &'a History<S::Input, S::Output>,
+    /// What it is the beginning of: without the causal guard, what follows puts in no more than this does, and values that this
+    /// never puts in. `None` where anything may follow.
+    pub whole: Option<&'a History<S::Input, S::Output>>,
+}
+
 /// A history with everything that the search looks up.
 pub(super) struct Plan<'a, S: Sequential> {
     pub spec: &'a S,
@@ -55,8 +63,8 @@ pub(super) struct Plan<'a, S: Sequential> {
     /// By class and position: how many members have returned.
     returned: Vec<Vec<u32>>,
     traffic: Map<Value, Traffic>,
-    /// The values that operations of the history take out or show, where any of them may be put in after its end.
-    pub needed: Vec<Value>,
+    /// The values that operations of the history take out or show and that may be put in after its end, each with how often.
+    pub needed: Vec<(Value, u32)>,
     /// By position, where insertions are no steps of their own: whether somebody might find nothing there.
     nothing: Vec<bool>,
     /// No value is put in twice.
@@ -70,7 +78,7 @@ pub(super) struct Plan<'a, S: Sequential> {
 impl<'a, S: Sequential> Plan<'a, S> {
     pub fn new(
         spec: &'a S,
-        history: &'a History<S::Input, S::Output>,
+        Subject { history, whole }: Subject<'a, S>,
         classing: &'a Classing<S>,
         rules: &'a Rules,
         silent: bool,
@@ -124,15 +132,35 @@ impl<'a, S: Sequential> Plan<'a, S> {
         plan.walk();
         plan.look_ahead();
         if rules.causality == Causality::Free {
-            let shown = plan.ops.iter().filter_map(|op| labels.get(op.label?).needs.clone());
-            plan.needed = shown.map(|(value, _)| value).collect();
-            plan.needed.sort_unstable();
-            plan.needed.dedup();
+            plan.note_needed(whole, labels);
         }
         if silent {
             plan.note_nothing();
         }
         plan
+    }
+
+    /// Notes what may be put in after the end where nothing ties a value to its insertion: what `whole`, of which the history is
+    /// the beginning, still puts in, and what it never puts in once; without `whole` anything. So a value that came out more often than it was put in is
+    /// not explained by somebody who might put it in again, and every prefix of a history that has orders has them too.
+    fn note_needed(&mut self, whole: Option<&History<S::Input, S::Output>>, labels: &Labels<S>) {
+        // By value: in all, and after the end of this history.
+        let mut put_in: Map<Value, (u32, u32)> = Map::default();
+        for (i, operation) in whole.map_or(&[][..], History::operations).iter().enumerate() {
+            if let Some(value) = self.spec.brings(&operation.input, operation.output()) {
+                let (all, later) = put_in.entry(value).or_default();
+                *all += 1;
+                *later += u32::from(i >= self.history.len());
+            }
+        }
+        let shown = self.ops.iter().filter_map(|op| labels.get(op.label?).needs.clone());
+        let mut values: Vec<Value> = shown.map(|(value, _)| value).collect();
+        values.sort_unstable();
+        values.dedup();
+        let once = if whole.is_some() { 1 } else { u32::MAX };
+        let times = |value: &Value| put_in.get(value).map_or(once, |&(_, later)| later);
+        self.needed = values.into_iter().map(|value| (value.clone(), times(&value))).collect();
+        self.needed.retain(|&(_, times)| times > 0);
     }
 
     /// Fills in what pending operations may have done: what they answer when there is nothing, or one of the values alone.

@@ -8,16 +8,17 @@
 //! At most one configuration for each event, subset of open operations, state and pair of windows; of windows that
 //! differ only in the time left, those that are not beaten by another.
 
-use foldhash::fast::RandomState;
-use hashbrown::HashMap;
+mod seen;
+
+use seen::Seen;
 
 use super::label::{Label, Labels};
 use super::machine::{FirstInFirstOut, Machine, StateId, Stepwise};
-use super::plan::Plan;
+use super::plan::{Plan, Subject};
 use super::sequential::Sequential;
 use super::window::Window;
 use super::{Causality, Classing, Order, Reading, Rules};
-use crate::{Budget, End, History, Limit};
+use crate::{Budget, End, Limit};
 
 /// What the linearization emits at a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +53,8 @@ struct Configuration {
     windows: Vec<Window>,
     /// How many insertions were made up after the end.
     made_up: u32,
+    /// The values put in after the end, by their place in [`Plan::needed`], ascending.
+    put_later: Vec<u32>,
 }
 
 /// What the search came to.
@@ -71,16 +74,17 @@ pub(super) struct Searched<'a, S: Sequential> {
     pub machine: Box<dyn Machine<S> + 'a>,
 }
 
-/// Searches. With `blocks`, the call of that operation must block at the end. After `most` configurations it gives up as if
-/// memory had run out.
+/// Searches for orders of a history. With `blocks`, the call of that operation must block
+/// at the end. After `most` configurations it gives up as if memory had run out.
 pub(super) fn search<'a, S: Sequential>(
     spec: &'a S,
-    history: &'a History<S::Input, S::Output>,
+    subject: Subject<'a, S>,
     classing: &'a Classing<S>,
     rules: &'a Rules,
     blocks: Option<&'a S::Input>,
     (budget, most): (&Budget, u64),
 ) -> Result<Searched<'a, S>, Limit> {
+    let history = subject.history;
     let mut labels = Labels::new();
     let exact = |(i, operation): (usize, &crate::Operation<S::Input, S::Output>)| {
         spec.brings(&operation.input, operation.output()).is_none() || {
@@ -92,7 +96,7 @@ pub(super) fn search<'a, S: Sequential>(
         && rules.causality == Causality::Causal
         && history.operations().iter().enumerate().all(exact);
     let queue = if lazy { FirstInFirstOut::new(spec, history) } else { None };
-    let plan = Plan::new(spec, history, classing, rules, queue.is_some(), &mut labels);
+    let plan = Plan::new(spec, subject, classing, rules, queue.is_some(), &mut labels);
     let mut machine: Box<dyn Machine<S> + 'a> = match queue {
         Some(queue) => Box::new(queue),
         None => Box::new(Stepwise::new(spec)),
@@ -132,8 +136,14 @@ impl<S: Sequential> Engine<'_, '_, S> {
     fn run(&mut self, budget: &Budget, most: u64) -> Result<Found, Limit> {
         budget.check()?;
         let windows = vec![Window::default(); self.plan.rules.factors.len()];
-        let mut configuration =
-            Configuration { at: 0, state: self.machine.start(), lin: Vec::new(), windows, made_up: 0 };
+        let mut configuration = Configuration {
+            at: 0,
+            state: self.machine.start(),
+            lin: Vec::new(),
+            windows,
+            made_up: 0,
+            put_later: Vec::new(),
+        };
         let mut path: Vec<Step> = Vec::new();
         loop {
             self.states += 1;
@@ -285,10 +295,9 @@ impl<S: Sequential> Engine<'_, '_, S> {
         }
     }
 
-    /// After the end: operations that nobody has called yet. Under the causal guard none of them puts in a value that the
-    /// history has: what a pending insertion brings is brought by that insertion or not at all. The linearization emits only
-    /// what is owed: emitting something else first and paying later never does better than the other way round. So no
-    /// promise is made any more, those there are run out, and the continuation ends.
+    /// After the end: operations that nobody has called yet. None of them puts in a value that the history has: what a pending
+    /// insertion brings is brought by that insertion or not at all. The linearization emits only what is owed: emitting
+    /// something else first and paying later never does better. So no promise is made any more, and the continuation ends.
     fn go_on(&mut self, from: &Configuration, depth: usize) {
         let rules = self.plan.rules;
         let is_free = rules.causality == Causality::Free;
@@ -334,7 +343,7 @@ impl<S: Sequential> Engine<'_, '_, S> {
     fn insertions(&mut self, from: &Configuration, class: Option<u16>) -> Vec<Label> {
         let plan = self.plan;
         let mut all = Vec::new();
-        for value in &plan.needed {
+        for (value, _) in &plan.needed {
             let Some((_, input)) = self.plan.spec.insertion(value) else { continue };
             let classes = self.plan.classing.insertion;
             let mut results = Vec::new();
@@ -469,6 +478,13 @@ impl<S: Sequential> Engine<'_, '_, S> {
         if states.is_empty() {
             return;
         }
+        let put_later = match emitted {
+            Emitted::Op(_) => from.put_later.clone(),
+            Emitted::Later => match self.put_later(from, x) {
+                Some(put_later) => put_later,
+                None => return,
+            },
+        };
         let exchanged = if factor == 0 {
             vec![(None, None)]
         } else {
@@ -485,6 +501,7 @@ impl<S: Sequential> Engine<'_, '_, S> {
                 }
                 let mut next = from.clone();
                 next.state = after;
+                next.put_later.clone_from(&put_later);
                 if let Some(window) = &window {
                     next.windows[class] = window.clone();
                 }
@@ -499,6 +516,22 @@ impl<S: Sequential> Engine<'_, '_, S> {
                 self.stack.push((next, depth, Some(step)));
             }
         }
+    }
+
+    /// What was put in after the end once `x` was too; `None` where it may not be.
+    fn put_later(&self, from: &Configuration, x: Label) -> Option<Vec<u32>> {
+        let mut put_later = from.put_later.clone();
+        let meaning = self.labels.get(x);
+        if let Some(value) = self.plan.spec.brings(&meaning.input, meaning.output.as_ref()) {
+            let place = self.plan.needed.binary_search_by(|(other, _)| other.cmp(&value)).ok()?;
+            let times = put_later.iter().filter(|&&other| other == place as u32).count() as u32;
+            if times >= self.plan.needed[place].1 {
+                return None;
+            }
+            put_later.push(place as u32);
+            put_later.sort_unstable();
+        }
+        Some(put_later)
     }
 
     /// A promise whose result was left open must be kept by something that could have been its result then.
@@ -526,48 +559,4 @@ impl<S: Sequential> Engine<'_, '_, S> {
 
 fn is_in(lin: &[(u32, Label)], op: u32) -> bool {
     lin.binary_search_by_key(&op, |&(op, _)| op).is_ok()
-}
-
-/// Configurations seen, without the time left; with each, the times left that no other beats.
-struct Seen {
-    order: Order,
-    /// What open operations did counts too: results of pending ones that took out one of several equal values.
-    with_labels: bool,
-    known: HashMap<Box<[u32]>, Vec<TimesLeft>, RandomState>,
-}
-
-type TimesLeft = Box<[u32]>;
-
-impl Seen {
-    fn new(order: Order, with_labels: bool) -> Self {
-        Seen { order, with_labels, known: HashMap::default() }
-    }
-
-    /// Notes the configuration; whether it can do something that those before could not.
-    fn is_new(&mut self, configuration: &Configuration) -> bool {
-        let mut key = vec![configuration.at, configuration.state.0, configuration.made_up];
-        let mut left = Vec::new();
-        key.push(configuration.lin.len() as u32);
-        key.extend(configuration.lin.iter().map(|&(op, _)| op));
-        if self.with_labels {
-            key.extend(configuration.lin.iter().map(|&(_, label)| label.0));
-        }
-        for window in &configuration.windows {
-            key.extend([window.owed.len() as u32, window.promised.len() as u32, window.late]);
-            for &(label, time) in window.owed.iter().chain(&window.promised) {
-                key.push(label.0);
-                match self.order {
-                    Order::Distance => left.push(time),
-                    Order::Strict => key.push(time),
-                }
-            }
-        }
-        let best = self.known.entry(key.into_boxed_slice()).or_default();
-        if best.iter().any(|other| other.iter().zip(&left).all(|(other, left)| other >= left)) {
-            return false;
-        }
-        best.retain(|other| !other.iter().zip(&left).all(|(other, left)| other <= left));
-        best.push(left.into_boxed_slice());
-        true
-    }
 }

@@ -8,6 +8,8 @@
 
 mod missed;
 mod stacks;
+mod work;
+mod writers;
 
 use std::collections::HashMap;
 
@@ -185,6 +187,7 @@ compare! {
     cas_registers_are_exact: CasRegister, 600, true, true, 99;
     maps_are_exact: Map, 600, true, true, 99;
     deques_are_exact: Deque, 600, true, true, 99;
+    multi_registers_are_exact: MultiRegister, 600, true, true, 60;
 }
 
 /// A queue of distinct values without pending operations: sometimes wrong.

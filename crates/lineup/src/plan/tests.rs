@@ -73,3 +73,33 @@ fn exclusive_groups_are_respected() {
     assert_eq!(plan.must(), enumerated as u64, "those that are left out are not counted");
     assert!(plan.describe().starts_with(&format!("all {enumerated} up to 2x2")), "{}", plan.describe());
 }
+
+#[test]
+fn matrices_have_as_many_threads_as_may_make_calls() {
+    // One producer, one consumer: `push(1), push(2)` and `pop()` are exclusive.
+    let (mut free, mut calls) = (calls(4), calls(3));
+    calls.exclusive = vec![vec![CallId(0), CallId(1)], vec![CallId(2)]];
+    let respected = |matrix: &Matrix| calls.exclusive.iter().all(|group| matrix.respects(group));
+    let auto = Options { auto: Some(3), ..Options::default() };
+    let plan = Plan::new(&auto, &calls, 1);
+    let (must, says) = (plan.must(), plan.describe());
+    let matrices = all(plan);
+    assert!(matrices.iter().all(|(_, matrix)| respected(matrix)));
+    let sizes: HashSet<(usize, usize)> =
+        matrices.iter().map(|(_, matrix)| (matrix.columns.len(), matrix.columns[0].len())).collect();
+    assert_eq!(sizes, HashSet::from([(1, 1), (2, 2), (2, 3)]));
+    // A thread pushes 2^n ways, another pops: and at 1x1 there is one thread alone.
+    assert_eq!((matrices.len(), must), (3 + 4 + 8, 3 + 4 + 8));
+    assert_eq!(says, "all 15 up to 2x3");
+    let random = Options { threads: Some(3), ops: Some(3), ..Options::default() };
+    let plan = Plan::new(&random, &calls, 1);
+    assert_eq!(plan.describe(), "100 random 2x3 (seed 1)");
+    let matrices = all(plan);
+    let pairs = matrices.iter().filter(|(_, matrix)| matrix.columns.len() == 2).count();
+    assert_eq!(pairs, 8, "all that there are");
+    assert!(matrices.iter().all(|(_, matrix)| respected(matrix) && matrix.columns.len() <= 2));
+    // A call that anybody may make leaves room for any number of threads.
+    free.exclusive.clone_from(&calls.exclusive);
+    let wide = all(Plan::new(&auto, &free, 1)).into_iter().any(|(_, matrix)| matrix.columns.len() == 3);
+    assert!(wide);
+}

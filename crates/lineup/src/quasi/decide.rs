@@ -103,8 +103,14 @@ impl Task<'_> {
             let classing = Classing { of, probes: asked.probes.clone(), insertion: asked.insertion };
             let rules = self.rules(exact);
             let budget = Budget::new();
-            let question =
-                Question { spec: asked.spec, history: &history, classing: &classing, rules: &rules, budget: &budget };
+            let question = Question {
+                spec: asked.spec,
+                history: &history,
+                classing: &classing,
+                rules: &rules,
+                goes_on: false,
+                budget: &budget,
+            };
             match question.decide(&mut states) {
                 Verdict::Pass(_) => Decision::Pass,
                 Verdict::Unknown(_) => Decision::Unknown,
@@ -144,7 +150,7 @@ impl Task<'_> {
             });
         }
         let end = match self.case.history.ending {
-            Ending::Full => End::Complete,
+            Ending::Full | Ending::Cut => End::Complete,
             Ending::Stuck => End::Stuck,
         };
         History::new(made, end).map_err(|error| error.to_string())

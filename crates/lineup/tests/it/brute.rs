@@ -202,6 +202,92 @@ fn both_checkers_agree() {
     assert!(allowed > 400 && refused > 400 && stuck_allowed > 400 && stuck_refused > 400);
 }
 
+/// The same machine, with an end of each thread that changes nothing: it comes at every place after the thread's last call.
+fn with_ends(machine: &Machine, sizes: &[usize]) -> Vec<Vec<SerialOp>> {
+    struct Search<'a> {
+        machine: &'a Machine,
+        sizes: &'a [usize],
+        all: Vec<Vec<SerialOp>>,
+    }
+    fn extend(search: &mut Search<'_>, state: u64, places: &mut Vec<usize>, path: &mut Vec<SerialOp>) {
+        if places.iter().zip(search.sizes).all(|(place, size)| *place == size + 1) {
+            search.all.push(path.clone());
+        }
+        for column in 0..places.len() {
+            let step = match places[column].cmp(&search.sizes[column]) {
+                std::cmp::Ordering::Less => search.machine.step(state, column, places[column]),
+                std::cmp::Ordering::Equal => Some((state, ResultId(0))),
+                std::cmp::Ordering::Greater => continue,
+            };
+            path.push(SerialOp { column: column as u8, choices: vec![], result: step.map(|(_, result)| result) });
+            match step {
+                Some((next, _)) => {
+                    places[column] += 1;
+                    extend(search, next, places, path);
+                    places[column] -= 1;
+                }
+                None => search.all.push(path.clone()),
+            }
+            path.pop();
+        }
+    }
+    let mut search = Search { machine, sizes, all: Vec::new() };
+    extend(&mut search, 0, &mut vec![0; sizes.len()], &mut Vec::new());
+    search.all
+}
+
+/// Where no result depends on when threads end, a history is explained with the ends exactly when it is explained without them.
+#[test]
+fn ends_that_change_nothing_can_be_left_out() {
+    let (mut allowed, mut refused) = (0, 0);
+    for seed in 0..1_500 {
+        let mut rng = Rng::for_run(11, seed);
+        let columns = 2 + rng.below(2) as usize;
+        let sizes: Vec<usize> = (0..columns).map(|_| 1 + rng.below(2) as usize).collect();
+        let machine = Machine { seed, states: 1 + rng.below(4), blocking: 0 };
+        let mut full = Observation::new();
+        with_ends(&machine, &sizes).iter().for_each(|history| full.insert(history).expect("deterministic"));
+        let plain = full.without_exits(&sizes).expect("ends change nothing");
+        assert_eq!(plain.histories().len(), machine.serial(&sizes).len());
+        for _ in 0..5 {
+            // Ends are called and return like any other operation, anywhere.
+            let (events, stuck) = history(&machine, &sizes, &mut rng);
+            if stuck {
+                continue;
+            }
+            let mut with = events.clone();
+            for column in 0..columns {
+                let last = with.iter().rposition(|event| event.0 == column).expect("it made a call") as u64;
+                let call = last + 1 + rng.below(with.len() as u64 - last);
+                with.insert(call as usize, (column, None, true));
+                let ret = call + 1 + rng.below(with.len() as u64 - call);
+                with.insert(ret as usize, (column, Some(ResultId(0)), false));
+            }
+            let answer = judge(&full, &recorded(&with, columns, false)).is_ok();
+            assert_eq!(answer, judge(&plain, &recorded(&events, columns, false)).is_ok(), "seed {seed}: {with:?}");
+            *(if answer { &mut allowed } else { &mut refused }) += 1;
+        }
+    }
+    assert!(allowed > 400 && refused > 400, "{allowed} {refused}");
+}
+
+/// An end that changes a result, or that blocks, cannot be left out.
+#[test]
+fn ends_that_change_something_stay() {
+    let op = |column: u8, result: u32| SerialOp { column, choices: vec![], result: Some(ResultId(result)) };
+    let blocks = |column: u8| SerialOp { column, choices: vec![], result: None };
+    // Column 0 enters, column 1 counts; each has one call.
+    let mut counted = Observation::new();
+    for history in [vec![op(0, 0), op(0, 0), op(1, 0), op(1, 0)], vec![op(0, 0), op(1, 1), op(0, 0), op(1, 0)]] {
+        counted.insert(&history).unwrap();
+    }
+    assert!(counted.without_exits(&[1, 1]).is_none());
+    let mut waits = Observation::new();
+    waits.insert(&[op(0, 0), op(1, 0), op(1, 0), blocks(0)]).unwrap();
+    assert!(waits.without_exits(&[1, 1]).is_none());
+    assert!(waits.without_exits(&[2, 2]).is_some(), "there it is a call");
+}
+
 /// Section 2.2.1 and figure 4, by hand.
 #[test]
 fn the_counters_of_the_paper() {

@@ -4,7 +4,7 @@
 //! the text: `P(0)` for the first part of `||| i:{0..1}@P(i)`.
 
 use super::eval::Reading;
-use super::machine::{Env, env_of, members, parts};
+use super::machine::{Env, env_of, is_together, members, parts};
 use super::program::{Node, NodeId, Program, Source};
 
 /// How far the text is followed to the composition that an actor is part of.
@@ -15,9 +15,9 @@ pub(crate) fn name(program: &Program, node: NodeId, env: &[i32], actor: u32) -> 
     if actor == 0 {
         return "system".to_owned();
     }
-    let together = members(actor);
-    if together.len() > 1 {
-        let names: Vec<String> = together.iter().map(|part| name(program, node, env, part + 1)).collect();
+    if is_together(actor) {
+        // Parts of one outermost process that do something together bear the name of that process.
+        let names: Vec<String> = members(actor).iter().map(|part| name(program, node, env, part + 1)).collect();
         return names.join(" + ");
     }
     let mut here = (node, Env::from_slice(env));

@@ -289,7 +289,7 @@ pub(crate) enum Formula {
     False,
     Event(Event),
     /// An event as it is printed, in quotes.
-    Label(String),
+    Label(Name),
     Not(Box<Formula>),
     Next(Box<Formula>),
     Always(Box<Formula>),

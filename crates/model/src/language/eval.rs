@@ -15,6 +15,28 @@ pub(crate) type Evaluated<T> = Result<T, Box<Fault>>;
 
 /// How many rounds the loops of one block may make.
 const LOOP_MAX: u32 = 1_000_000;
+
+/// What an operation returned: a number that stands in its text, or one that was computed.
+pub(crate) enum Answered {
+    Literal(i32),
+    Value(i32),
+}
+
+/// How a block runs.
+struct Course {
+    /// Rounds of loops that are left.
+    rounds: u32,
+    /// Whether data was written.
+    changed: bool,
+    /// Whether what it returned stands in its text.
+    literal: bool,
+}
+
+impl Course {
+    fn new() -> Self {
+        Course { rounds: LOOP_MAX, changed: false, literal: false }
+    }
+}
 /// How long a collection may grow.
 const COLLECTION_MAX: usize = 10_000;
 
@@ -157,8 +179,18 @@ impl Program {
 
     /// Runs a block on data; answers what it returned, if it did. `bound` holds the block's variables.
     pub fn run(&self, block: &[St], data: &mut Words, env: &[i32], bound: &mut Words) -> Evaluated<Option<i32>> {
-        let mut rounds = LOOP_MAX;
-        self.statements(block, data, env, bound, &mut rounds)
+        self.statements(block, data, env, bound, &mut Course::new())
+    }
+
+    /// The same for the body of an operation; answers its result, and whether it assigned to a variable or changed a collection.
+    pub fn operate(&self, block: &[St], data: &mut Words, env: &[i32]) -> Evaluated<(Answered, bool)> {
+        let mut course = Course::new();
+        let result = self.statements(block, data, env, &mut Words::new(), &mut course)?;
+        let answered = match result {
+            Some(value) if !course.literal => Answered::Value(value),
+            result => Answered::Literal(result.unwrap_or(0)),
+        };
+        Ok((answered, course.changed))
     }
 
     fn statements(
@@ -167,7 +199,7 @@ impl Program {
         data: &mut Words,
         env: &[i32],
         bound: &mut Words,
-        rounds: &mut u32,
+        course: &mut Course,
     ) -> Evaluated<Option<i32>> {
         for statement in block {
             let from = Reading { data, env, bound };
@@ -176,12 +208,14 @@ impl Program {
                     let value = self.eval(*value, &from)?;
                     self.bounded(*at, *bounds, value, *place)?;
                     data[*at as usize] = value;
+                    course.changed = true;
                 }
                 St::SetElement { base, at, bounds, value, place } => {
                     let value = self.eval(*value, &from)?;
                     let offset = self.offset(*base, at, *place, &from)?;
                     self.bounded(*base, *bounds, value, *place)?;
                     data[offset] = value;
+                    course.changed = true;
                 }
                 St::SetLocal(at, value) => {
                     let value = self.eval(*value, &from)?;
@@ -192,17 +226,17 @@ impl Program {
                 }
                 St::If(condition, then, otherwise) => {
                     let branch = if self.holds(*condition, &from)? { then } else { otherwise };
-                    if let Some(value) = self.statements(branch, data, env, bound, rounds)? {
+                    if let Some(value) = self.statements(branch, data, env, bound, course)? {
                         return Ok(Some(value));
                     }
                 }
                 St::While(condition, body, place) => {
                     while self.holds(*condition, &Reading { data, env, bound })? {
-                        if *rounds == 0 {
+                        if course.rounds == 0 {
                             return fault(*place, format!("the loop does not end within {LOOP_MAX} rounds"));
                         }
-                        *rounds -= 1;
-                        if let Some(value) = self.statements(body, data, env, bound, rounds)? {
+                        course.rounds -= 1;
+                        if let Some(value) = self.statements(body, data, env, bound, course)? {
                             return Ok(Some(value));
                         }
                     }
@@ -214,8 +248,12 @@ impl Program {
                     }
                     let (start, len) = self.segment(*of, *place, &from)?;
                     alter(*change, values, data, start, len, *place)?;
+                    course.changed = true;
                 }
-                St::Return(value) => return self.eval(*value, &from).map(Some),
+                St::Return(value) => {
+                    course.literal = matches!(self.exprs[value.0 as usize], Ex::Const(_));
+                    return self.eval(*value, &from).map(Some);
+                }
             }
         }
         Ok(None)

@@ -28,7 +28,7 @@ use std::sync::Arc;
 pub use diagnostic::{Code, Diagnostic, Span};
 pub use system::{State, System};
 
-use check::Unchecked;
+use check::{Goal, Unchecked};
 use machine::Memo;
 use object::Object;
 use program::Program;
@@ -58,6 +58,21 @@ impl Model {
     /// The assertions as they are written, in their order.
     pub fn assertions(&self) -> &[String] {
         &self.texts
+    }
+
+    /// What an assertion claims, in a word: `deadlockfree`, `divergencefree`, `deterministic`, `nonterminating`, `reaches`, `refinement`,
+    /// `quasi-linearizability` or `ltl`.
+    pub fn criterion(&self, assertion: usize) -> &'static str {
+        match &self.assertions[assertion].goal {
+            Goal::DeadlockFree => "deadlockfree",
+            Goal::DivergenceFree => "divergencefree",
+            Goal::Deterministic => "deterministic",
+            Goal::Nonterminating => "nonterminating",
+            Goal::Reaches(..) => "reaches",
+            Goal::Linearizable { classes, .. } if !classes.is_empty() => "quasi-linearizability",
+            Goal::Refines(..) | Goal::Linearizable { .. } => "refinement",
+            Goal::Satisfies(_) => "ltl",
+        }
     }
 
     /// A process by its name, with its arguments; nothing if there is none of that name and number of arguments.

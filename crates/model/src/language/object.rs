@@ -5,9 +5,9 @@
 
 use std::sync::OnceLock;
 
-use super::eval::{Reading, Words};
+use super::eval::{Answered, Evaluated, Reading, Words, fault};
 use super::labels::{FALSE, NameId, TRUE};
-use super::program::{ExId, Program};
+use super::program::{ExId, Place, Program};
 use super::symmetry::Alike;
 use super::system::{State, System};
 use crate::object::{Implementation, ObjectEvent, Operation, SequentialObject, Traffic, Value};
@@ -18,20 +18,32 @@ pub(crate) struct Way {
     pub method: usize,
     pub guard: Option<ExId>,
     pub block: u32,
+    /// Whether it may write to the object.
+    pub writes: bool,
+    pub place: Place,
 }
 
 pub(crate) struct Method {
     pub name: String,
     /// The arguments it is called with.
     pub values: Vec<i32>,
-    /// Whether a result of 0 says that nothing was found.
-    pub may_find_nothing: bool,
+    /// Whether it may return something other than 0.
+    pub answers: bool,
+    /// Whether it may return 0 and leave the object as it was.
+    pub returns_untouched: bool,
     /// Whether it puts its argument into a collection of the object.
     pub puts: bool,
     /// Whether it takes out of one what it returns.
     pub takes: bool,
     pub call: NameId,
     pub answer: NameId,
+}
+
+impl Method {
+    /// Whether a result of 0 says that nothing was found. Where it could also be a value, `Running` says so.
+    pub fn may_find_nothing(&self) -> bool {
+        self.answers && self.returns_untouched
+    }
 }
 
 /// An object of the text.
@@ -46,7 +58,29 @@ pub(crate) struct Object {
 /// The object while it is compared with: what went wrong in its operations is kept here.
 pub(crate) struct Running<'a> {
     pub object: &'a Object,
+    /// Whether operations that find nothing are told from others.
+    pub quasi: bool,
     pub fault: OnceLock<Fault>,
+}
+
+impl Running<'_> {
+    /// Refuses a result of 0 that is a value, where it can also say that nothing was found.
+    fn told_apart(&self, way: &Way, answered: &Answered, changed: bool) -> Evaluated<()> {
+        let method = &self.object.methods[way.method];
+        let value = match answered {
+            Answered::Literal(value) => *value == 0 && changed,
+            Answered::Value(value) => *value == 0 && (changed || !way.writes),
+        };
+        if self.quasi && value && method.may_find_nothing() {
+            let message = format!(
+                "a result of 0 of {} may say that nothing was found, and may be a value: quasi linearizability treats \
+                 these differently; let values begin at 1",
+                method.name
+            );
+            return fault(way.place, message);
+        }
+        Ok(())
+    }
 }
 
 impl SequentialObject for Running<'_> {
@@ -66,9 +100,11 @@ impl SequentialObject for Running<'_> {
                 if !enabled {
                     return Ok(None);
                 }
-                let (mut data, mut bound) = (Words::from_slice(state), Words::new());
-                let result = program.run(&program.blocks[way.block as usize], &mut data, &env, &mut bound)?;
-                Ok(Some((result.unwrap_or(0), data.to_vec())))
+                let mut data = Words::from_slice(state);
+                let (answered, changed) = program.operate(&program.blocks[way.block as usize], &mut data, &env)?;
+                self.told_apart(way, &answered, changed)?;
+                let (Answered::Literal(result) | Answered::Value(result)) = answered;
+                Ok(Some((result, data.to_vec())))
             });
             match result {
                 Ok(None) => {}
@@ -88,10 +124,10 @@ impl SequentialObject for Running<'_> {
 
     fn traffic(&self, operation: &Operation) -> Traffic {
         let method = &self.object.methods[operation.method as usize];
-        let refused = operation.result == 0 && method.may_find_nothing;
+        let refused = operation.result == 0 && method.may_find_nothing();
         match (method.puts, method.takes) {
             (true, _) if !refused => Traffic::In(operation.argument),
-            (_, true) if operation.result != 0 => Traffic::Out(operation.result),
+            (_, true) if !refused => Traffic::Out(operation.result),
             _ => Traffic::None,
         }
     }

@@ -5,10 +5,10 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use super::Model;
 use super::ast::Refinement;
 use super::check::{Condition, Goal, Proposition, Temporal};
-use super::object::{Calls, Object, Running};
+use super::object::{Calls, Method, Object, Running};
 use super::system::{State, System};
 use crate::object::{Criterion, Guard, Measure, Operation, Relaxation};
-use crate::{Answer, Fault, Moment, Settings, Trace, TransitionSystem, Trouble};
+use crate::{Answer, Fault, Moment, Reason, Settings, Trace, TransitionSystem, Trouble};
 use crate::{deadlock_free, deterministic, divergence_free, linearizes, reaches, refines, satisfies};
 
 impl Model {
@@ -28,11 +28,17 @@ impl Model {
             }
             Goal::Linearizable { object, classes, strict, free } => {
                 let criterion = criterion(&self.objects[*object], classes, *strict, *free);
-                against(system, &self.objects[*object], &criterion, settings)
+                let running =
+                    Running { object: &self.objects[*object], quasi: !classes.is_empty(), fault: OnceLock::new() };
+                against(system, running, &criterion, settings)
             }
             Goal::DivergenceFree => divergence_free(&system, settings),
             Goal::Deterministic => deterministic(&system, settings),
-            Goal::Nonterminating => deadlock_free(&system.without_end(), settings),
+            Goal::Nonterminating => {
+                let mut answer = deadlock_free(&system.without_end(), settings)?;
+                answer.reason = answer.reason.map(|_| Reason::Ends);
+                Ok(answer)
+            }
             Goal::Satisfies(formula) => fulfils(&system, formula, settings),
         }
     }
@@ -101,7 +107,7 @@ fn criterion(object: &Object, classes: &[(Vec<usize>, u32)], strict: bool, free:
         }
         methods.iter().for_each(|&method| of[method] = Some(class));
     }
-    let nothing: Vec<bool> = object.methods.iter().map(|method| method.may_find_nothing).collect();
+    let nothing: Vec<bool> = object.methods.iter().map(Method::may_find_nothing).collect();
     let factors = classes.iter().map(|&(_, factor)| factor as u8).collect();
     let class_of = move |operation: &Operation| {
         let method = operation.method as usize;
@@ -114,8 +120,13 @@ fn criterion(object: &Object, classes: &[(Vec<usize>, u32)], strict: bool, free:
     }
 }
 
-fn against(system: System, object: &Object, criterion: &Criterion, settings: &Settings) -> Result<Answer, Trouble> {
-    let running = Running { object, fault: OnceLock::new() };
+fn against(
+    system: System,
+    running: Running<'_>,
+    criterion: &Criterion,
+    settings: &Settings,
+) -> Result<Answer, Trouble> {
+    let object = running.object;
     let calls = Calls::new(system, object);
     let answer = linearizes(&calls, &running, criterion, settings);
     match running.fault.into_inner() {

@@ -26,6 +26,9 @@ pub(crate) struct Alike {
     own: [Vec<Option<bool>>; 3],
     /// The names of calls, and those of returns.
     names: [Vec<NameId>; 2],
+    /// Whether threads come to atomic processes: then no step is a thread's own business. A silent step before one is not
+    /// either, since after it the thread goes before all others.
+    atomic: bool,
 }
 
 /// What a step may be that is a thread's own business; a place in `Alike::own`.
@@ -69,7 +72,6 @@ pub(crate) fn alike(
         return None;
     }
     let Look { roles: found, rows, .. } = look;
-    // Whoever is inside `atomic` goes first: others' steps then do not commute with its own.
     let atomic = found.keys().any(|&node| matches!(program.node(node), Node::AtomicRun));
     let mut roles = vec![Roles::default(); program.nodes.len()];
     let mut nodes: Vec<NodeId> = found.keys().copied().collect();
@@ -77,7 +79,7 @@ pub(crate) fn alike(
     found.into_iter().for_each(|(node, found)| roles[node.0 as usize] = found);
     let unknown = || vec![None; program.nodes.len()];
     let own = [unknown(), unknown(), unknown()];
-    let mut alike = Alike { threads: threads as usize, roles, rows, own, names };
+    let mut alike = Alike { threads: threads as usize, roles, rows, own, names, atomic };
     for node in nodes.into_iter().filter(|_| !atomic) {
         for way in [Way::Silent, Way::Call, Way::Return] {
             alike.note_own(program, node, way, 0);

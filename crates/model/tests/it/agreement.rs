@@ -91,7 +91,8 @@ fn recorded<S: Sequential<Output = selvedge_history::Value>>(
     let classing = Classing { of, probes: vec![(take, (takes, misses))], insertion: (puts, puts) };
     let budget = Budget::new();
     let rules = asked.rules();
-    let question = Question { spec, history: &history, classing: &classing, rules: &rules, budget: &budget };
+    let question =
+        Question { spec, history: &history, classing: &classing, rules: &rules, goes_on: true, budget: &budget };
     match question.decide(&mut 0) {
         selvedge_history::Verdict::Pass(_) => true,
         selvedge_history::Verdict::Fail(_) => false,

@@ -193,3 +193,112 @@ fn a_listener_may_use_the_object() {
     });
     assert_eq!(queue.report().verdict(), Verdict::Fail);
 }
+
+/// An object that calls itself once more now and then, as one does that calls back.
+struct Calling<T> {
+    inside: Mutex<VecDeque<T>>,
+    is_stack: bool,
+}
+
+thread_local! {
+    static CALL: std::cell::RefCell<Option<Box<dyn Fn()>>> = const { std::cell::RefCell::new(None) };
+}
+
+fn call_back() {
+    let call = CALL.with_borrow_mut(Option::take);
+    call.into_iter().for_each(|call| call());
+}
+
+impl<T> PushPop<T> for Calling<T> {
+    fn push(&self, value: T) {
+        call_back();
+        self.inside.lock().unwrap().push_back(value);
+    }
+
+    fn pop(&self) -> Option<T> {
+        let inside = &self.inside;
+        let popped = if self.is_stack { inside.lock().unwrap().pop_back() } else { inside.lock().unwrap().pop_front() };
+        call_back();
+        popped
+    }
+}
+
+/// Operations inside others are no alarm; a stack is checked all the same, and others say that they did not.
+#[test]
+fn operations_inside_others_are_no_alarm() {
+    fn calling<T>(is_stack: bool) -> Calling<T> {
+        Calling { inside: Mutex::new(VecDeque::new()), is_stack }
+    }
+    macro_rules! nest {
+        ($object:expr) => {{
+            let object = Arc::new($object);
+            for i in 0..2_000_u64 {
+                let inner = Arc::clone(&object);
+                CALL.set(Some(Box::new(move || match i % 3 {
+                    0 => inner.push(1_000_000 + i),
+                    1 => _ = inner.pop(),
+                    _ => {
+                        inner.push(1_000_000 + i);
+                        inner.pop();
+                        inner.pop();
+                    }
+                })));
+                if i % 2 == 0 {
+                    object.push(i);
+                } else {
+                    object.pop();
+                }
+            }
+            while object.pop().is_some() {}
+            object.report()
+        }};
+    }
+    let stack = nest!(Stack::wrap(calling(true)));
+    assert_eq!((stack.violations(), stack.verdict()), (&[][..], Verdict::NothingWrong));
+    for report in [nest!(Queue::wrap(calling(false))), nest!(selvedge_monitor::CountedQueue::wrap(calling(false), 3))] {
+        assert_eq!((report.violations(), report.verdict()), (&[][..], Verdict::Unknown));
+        assert!(report.unchecked() > 0);
+    }
+}
+
+/// What is open, and what waits for it, was not checked: no clean answer.
+#[test]
+fn what_waits_for_an_open_operation_is_not_checked() {
+    let stack = Arc::new(Stack::wrap(Calling { inside: Mutex::new(VecDeque::new()), is_stack: true }));
+    let inner = Arc::clone(&stack);
+    CALL.set(Some(Box::new(move || {
+        std::thread::scope(|scope| {
+            scope.spawn(|| (0..100).for_each(|i| inner.push(i)));
+        });
+        let report = inner.report();
+        assert_eq!((report.unchecked(), report.verdict()), (101, Verdict::Unknown));
+    })));
+    stack.push(7);
+    assert_eq!((stack.report().unchecked(), stack.report().verdict()), (0, Verdict::NothingWrong));
+}
+
+/// A lock that lets everybody in, or nobody who only tries.
+struct Open;
+
+impl Exclusive for Open {
+    fn lock(&self) {}
+
+    fn try_lock(&self) -> bool {
+        false
+    }
+
+    fn unlock(&self) {}
+}
+
+#[test]
+fn two_that_hold_a_lock_are_one_violation_and_a_refusal_is_not_checked() {
+    let lock = Lock::wrap(Open);
+    let both = (lock.lock(), lock.lock());
+    assert_eq!(lock.report().total(), 1);
+    drop(both);
+    drop(lock.lock());
+    assert_eq!(lock.report().total(), 1, "both gave it back");
+    let lock = Lock::wrap(Open);
+    assert!(lock.try_lock().is_none());
+    assert_eq!((lock.report().unchecked(), lock.report().verdict()), (1, Verdict::Unknown));
+}

@@ -11,6 +11,7 @@ use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic
 use selvedge_explore::Kind;
 
 use crate::abi::atomic::{self, Outcome, Told};
+use crate::abi::frame::{self, Frame, RED_ZONE, place};
 use crate::abi::outside;
 use crate::control::active;
 use crate::memory::reset::{self, Modules};
@@ -24,34 +25,6 @@ const PAGE: u64 = 4096;
 const LOOP_MAX: u64 = 96;
 const SEQUENTIALLY_CONSISTENT: i32 = 5;
 const ZERO_FLAG: u64 = 1 << 6;
-
-/// The registers of a thread at an exchange, as [`enter`] puts them on its stack.
-#[repr(C)]
-struct Frame {
-    /// By the number that instructions have for them, the stack pointer left out.
-    registers: [u64; 15],
-    flags: u64,
-}
-
-impl Frame {
-    /// The value of a register; the stack pointer is what it was there.
-    fn get(&self, register: Register) -> u64 {
-        match register.full_register() {
-            Register::None | Register::RIP => 0,
-            Register::RSP => &raw const *self as u64 + size_of::<Frame>() as u64 + RED_ZONE,
-            full => self.registers[place(full)],
-        }
-    }
-}
-
-/// What leaf functions may use below the stack pointer.
-const RED_ZONE: u64 = 128;
-
-/// Where a register is in a [`Frame`].
-fn place(register: Register) -> usize {
-    let number = register.number();
-    number - usize::from(number > Register::RSP.number())
-}
 
 /// An exchange that is marked.
 struct Exchange {
@@ -69,9 +42,7 @@ impl Exchange {
 
     /// What it exchanges, by the values of registers.
     fn cell(&self, get: impl Fn(Register) -> u64) -> u64 {
-        let one = &self.instruction;
-        let index = get(one.memory_index()).wrapping_mul(u64::from(one.memory_index_scale()));
-        get(one.memory_base()).wrapping_add(index).wrapping_add(one.memory_displacement64())
+        frame::cell(&self.instruction, get)
     }
 
     /// The part of a register that counts; that of `ah` and its like lies higher, but no compiler uses them here.
@@ -289,62 +260,11 @@ pub fn stopped(registers: &mut Interrupted) -> bool {
 /// Where a thread goes on that was at an exchange: puts all registers on its stack, makes the step and takes them back.
 #[unsafe(naked)]
 unsafe extern "C" fn enter() {
-    core::arch::naked_asm!(
-        "lea rsp, [rsp - 128]",
-        "pushfq",
-        "push r15",
-        "push r14",
-        "push r13",
-        "push r12",
-        "push r11",
-        "push r10",
-        "push r9",
-        "push r8",
-        "push rdi",
-        "push rsi",
-        "push rbp",
-        "push rbx",
-        "push rdx",
-        "push rcx",
-        "push rax",
-        "mov rbx, rsp",
-        "cld",
-        // The vector registers: nobody expects that an instruction which is no call changes them.
-        "sub rsp, 2752",
-        "and rsp, -64",
-        "xor eax, eax",
-        "mov ecx, 8",
-        "lea rdi, [rsp + 512]",
-        "rep stosq",
-        "mov eax, 0xe7",
-        "xor edx, edx",
-        "xsave64 [rsp]",
-        "mov rdi, rbx",
-        "call {step}",
-        "mov eax, 0xe7",
-        "xor edx, edx",
-        "xrstor64 [rsp]",
-        "mov rsp, rbx",
-        "pop rax",
-        "pop rcx",
-        "pop rdx",
-        "pop rbx",
-        "pop rbp",
-        "pop rsi",
-        "pop rdi",
-        "pop r8",
-        "pop r9",
-        "pop r10",
-        "pop r11",
-        "pop r12",
-        "pop r13",
-        "pop r14",
-        "pop r15",
-        "popfq",
-        "lea rsp, [rsp + 128]",
-        "jmp qword ptr [rip + {goes_on}]",
+    crate::save_registers!(
+        ["lea rsp, [rsp - 128]"],
+        ["lea rsp, [rsp + 128]", "jmp qword ptr [rip + {goes_on}]"],
         step = sym step,
-        goes_on = sym GOES_ON,
+        goes_on = sym GOES_ON
     )
 }
 
@@ -352,12 +272,14 @@ unsafe extern "C" fn step(frame: *mut Frame) {
     // SAFETY: `enter` passes the registers; nobody else runs.
     let (frame, at, begun) = unsafe { (&mut *frame, AT, std::ptr::replace(&raw mut IN_STEP, None)) };
     let exchange = exchange_at(at).expect("it was found before");
-    let (cell, size, next) = (exchange.cell(|one| frame.get(one)), exchange.size(), exchange.instruction.next_ip());
+    let (cell, size, next) =
+        (exchange.cell(|one| frame.get(one, RED_ZONE)), exchange.size(), exchange.instruction.next_ip());
     let preserved = [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14, Register::R15];
-    site::note(next, frame.get(Register::RSP), preserved.map(|register| frame.get(register)));
+    site::note(next, frame.get(Register::RSP, RED_ZONE), preserved.map(|register| frame.get(register, RED_ZONE)));
     let waited = begun.unwrap_or_else(|| atomic::arrive(cell, size, Kind::Update, Told::Never, 0, 0));
     let rax = frame.registers[0];
-    let (expected, new) = (rax & exchange.bits(), frame.get(exchange.instruction.op1_register()) & exchange.bits());
+    let (expected, new) =
+        (rax & exchange.bits(), frame.get(exchange.instruction.op1_register(), RED_ZONE) & exchange.bits());
     // SAFETY: the cell of the code under test; nobody else runs.
     let old = unsafe { atomic::read(cell, size) };
     if old == expected {

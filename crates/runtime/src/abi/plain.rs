@@ -18,7 +18,7 @@ use crate::{point, site, spin};
 /// Looks at an access of the code under test, to an address that is not in the stack of the thread that runs. Most are to a few bytes of memory that is in
 /// use, by a thread that does not go round a loop, in a run that is not looked at for data races: for these it saves no register.
 #[inline(never)]
-unsafe extern "C" fn look_at(address: usize, size: usize, write: bool, pc: u64) {
+pub unsafe extern "C" fn look_at(address: usize, size: usize, write: bool, pc: u64) {
     if !active() {
         return;
     }

@@ -7,7 +7,7 @@ use std::ffi::c_void;
 
 use selvedge_driver::StepRecord;
 use selvedge_explore::{Access, HISTORY, Kind, Pick};
-use selvedge_lineup::CallId;
+use selvedge_lineup::{CallId, Results};
 
 use super::object::{Invocation, Life, TEXT, VOID, Value, value_text};
 use crate::control::{Left, with};
@@ -97,7 +97,43 @@ unsafe extern "C" fn run_column(column: *mut c_void) -> *mut c_void {
     let column = column as usize;
     let count = with(|control| control.lineup.matrix.columns[column - 1].len());
     (0..count).for_each(|place| operate(column, place));
+    end_column(column, count);
     std::ptr::null_mut()
+}
+
+/// What the end of a thread does: destructors of thread-local objects and of keys. An operation of its own where serial runs
+/// showed that it changes what others see.
+fn end_column(column: usize, count: usize) {
+    let (exits, turns) = with(|control| {
+        let steps = control.trace.len();
+        control.lineup.leaves(column, steps);
+        (control.lineup.exits, control.lineup.turns)
+    });
+    if exits {
+        if turns {
+            take_turn(column, count, 0);
+        }
+        called(column, if count == 0 { Wants::Gate } else { Wants::Nothing }, 0);
+    }
+    fiber::run_destructors();
+    with(|control| control.lineup.has_left(column));
+    if exits {
+        returned(column, Results::VOID, 0);
+        if turns {
+            mutex::unlock(TURN, Flavour::Turn, 0);
+        }
+    }
+}
+
+/// The call of an operation that nothing was declared of, as a step.
+fn called(column: usize, wants: Wants, pc: u64) {
+    let access = Access::new(HISTORY, 1, Kind::Call);
+    point::arrive(access, wants, pc);
+    with(|control| {
+        control.lineup.called(column);
+        control.fiber().spin.effect();
+    });
+    point::record(access, None);
 }
 
 /// One operation, between its call and its return.
@@ -172,7 +208,7 @@ fn begin(column: usize, call: CallId, place: usize, pc: u64) -> bool {
         let text = object.calls.declared_for(call).nth(skipped as usize - 1)?;
         Some(control.lineup.result(call, text))
     });
-    returned(column, text.unwrap_or(selvedge_lineup::Results::VOID), pc);
+    returned(column, text.unwrap_or(Results::VOID), pc);
     false
 }
 

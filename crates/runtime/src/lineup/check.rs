@@ -101,6 +101,7 @@ pub fn check(object: Object, settings: &Settings) -> ObjectReport {
         trial: None,
         insists: false,
         counts: false,
+        exits: false,
     };
     let mut report = blank(&object.name);
     report.criterion = bench.criterion.name().to_owned();
@@ -144,6 +145,9 @@ impl Session<'_> {
         let covered = self.matrices(&mut crew, times);
         self.look_for_calls_left_out();
         let report = &mut self.report;
+        if report.matrices == 0 && report.limit.is_none() {
+            report.limit = Some("there is no matrix that the options allow, so nothing was tested".to_owned());
+        }
         report.complete =
             report.limit.is_none() && report.doubt().is_none() && report.findings.is_empty() && report.error.is_none();
         report.coverage = covered.unwrap_or(CoverageRecord::Partial);

@@ -112,6 +112,12 @@ impl Examiner<'_> {
     fn phases(&mut self, matrix: &Matrix, numbers: &mut Numbers) -> Outcome {
         match self.observation(matrix, numbers) {
             Ok(observation) => {
+                if self.bench.exits && self.object.options.write_observations.is_some() {
+                    return Outcome::Wrong(format!(
+                        "the serial histories of the matrix {} depend on when its threads end, which a file does not say",
+                        matrix.to_text(&self.object.calls)
+                    ));
+                }
                 self.files.keep(matrix, &observation, &self.object);
                 self.bench.explore(matrix, observation, numbers)
             }
@@ -123,6 +129,8 @@ impl Examiner<'_> {
     fn observation(&mut self, matrix: &Matrix, numbers: &mut Numbers) -> Result<Rc<Observation>, Outcome> {
         match self.files.find(matrix, &self.object).map_err(Outcome::Wrong)? {
             Some(observation) => {
+                // What a file says is about calls alone.
+                self.bench.exits = false;
                 numbers.serial_full += observation.full();
                 numbers.serial_stuck += observation.stuck();
                 Ok(observation)
@@ -187,6 +195,7 @@ impl Examiner<'_> {
             trial: Some(CALM),
             insists: false,
             counts: false,
+            exits: false,
         };
         let mut numbers = Numbers::default();
         let outcome = match calmer.observe(matrix, &mut numbers) {

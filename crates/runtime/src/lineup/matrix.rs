@@ -45,6 +45,18 @@ pub struct Found {
     pub threads: Vec<usize>,
     /// Where it went wrong, if that is a place.
     pub pc: u64,
+    /// Whether the end of a thread was an operation of its own.
+    pub exits: bool,
+}
+
+/// What came of all serial runs.
+enum Serially {
+    /// The histories.
+    Seen(Observation),
+    /// The object has threads that the strategy does not go through.
+    Threads,
+    /// What the end of a thread does depends on when it comes.
+    Ends,
 }
 
 /// What came of a matrix.
@@ -115,6 +127,8 @@ pub struct Bench<'a> {
     pub insists: bool,
     /// Whether phase 2 goes on after a history that is refused, to count them.
     pub counts: bool,
+    /// Whether the end of a thread is an operation of its own in phase 2, as phase 1 had it.
+    pub exits: bool,
 }
 
 /// The runs of a matrix: never registered, so it has no name of its own.
@@ -133,6 +147,7 @@ impl Bench<'_> {
             control.lineup.matrix = Rc::new(matrix.clone());
             control.lineup.serial = serial;
             control.lineup.turns = false;
+            control.lineup.exits = !serial && self.exits;
         });
     }
 
@@ -149,6 +164,7 @@ impl Bench<'_> {
 
     /// Phase 1. The observation, or why there is none.
     pub fn observe(&mut self, matrix: &Matrix, numbers: &mut Numbers) -> Result<Rc<Observation>, Outcome> {
+        self.exits = false;
         if !self.criterion.needs_serial() {
             return Ok(Rc::new(Observation::new()));
         }
@@ -156,32 +172,59 @@ impl Bench<'_> {
         let object = self.object.reference.clone().unwrap_or_else(|| self.object.clone());
         let seen = self.serial(&object, matrix, numbers);
         numbers.serial_seconds += sys::cpu() - began;
-        let seen = seen.map_err(|outcome| too_large(matrix, outcome))?;
+        let (seen, exits) = seen.map_err(|outcome| too_large(matrix, outcome))?;
+        if exits && !self.criterion.has_exits() {
+            return Err(Outcome::Unknown(
+                "what a call answers depends on whether another thread has ended (its thread-local objects are destroyed then), which \
+                 is not supported with --quasi"
+                    .into(),
+            ));
+        }
+        self.exits = exits;
         numbers.serial_full += seen.full();
         numbers.serial_stuck += seen.stuck();
         Ok(Rc::new(seen))
     }
 
-    /// All serial runs of an object. Where the object has threads of its own, what they do between two steps of an operation, and
-    /// between operations, makes serial runs differ too: a lock makes operations come one after the other, and the reduction goes
-    /// through all schedules that are left.
-    fn serial(&mut self, object: &Rc<Object>, matrix: &Matrix, numbers: &mut Numbers) -> Result<Observation, Outcome> {
-        self.arrange(object, matrix, true);
-        with(|control| {
-            control.retries.enable(false);
-            control.strategy = Box::new(Serial::new());
-        });
+    /// All serial runs of an object, and whether the end of a thread is an operation of its own in them.
+    ///
+    /// Where the object has threads of its own, what they do between two steps of an operation, and between operations, makes serial
+    /// runs differ too: a lock makes operations come one after the other, and the reduction goes through all schedules that are left.
+    ///
+    /// A thread ends at once after its last call, unless that end touches something that a later operation touches too: then it comes at
+    /// every place after the last call. When no result depends on the place, ends are left out of the histories: a serial order of
+    /// the calls can always be completed with them, because "before" is an interval order.
+    fn serial(
+        &mut self,
+        object: &Rc<Object>,
+        matrix: &Matrix,
+        numbers: &mut Numbers,
+    ) -> Result<(Observation, bool), Outcome> {
         let test = test(object);
-        if let Some(observation) = self.serial_runs(&test, numbers)? {
-            return Ok(observation);
+        let (mut turns, mut exits) = (false, false);
+        loop {
+            self.arrange(object, matrix, true);
+            with(|control| {
+                control.retries.enable(false);
+                (control.lineup.turns, control.lineup.exits) = (turns, exits);
+                control.strategy = if turns { Box::new(Dpor::new()) } else { Box::new(Serial::new()) };
+            });
+            let seen = self.serial_runs(&test, numbers);
+            with(|control| (control.lineup.turns, control.lineup.exits) = (false, false));
+            match seen? {
+                Serially::Threads if turns => return Err(Outcome::Unknown("phase 1 did not end".into())),
+                Serially::Threads => turns = true,
+                Serially::Ends => exits = true,
+                Serially::Seen(observation) if !exits => return Ok((observation, false)),
+                Serially::Seen(observation) => {
+                    let calls: Vec<usize> = (0..=matrix.columns.len()).map(|at| matrix.column(at).count()).collect();
+                    return Ok(match observation.without_exits(&calls) {
+                        Some(observation) => (observation, false),
+                        None => (observation, true),
+                    });
+                }
+            }
         }
-        with(|control| {
-            control.lineup.turns = true;
-            control.strategy = Box::new(Dpor::new());
-        });
-        let observation = self.serial_runs(&test, numbers);
-        with(|control| control.lineup.turns = false);
-        observation?.ok_or_else(|| Outcome::Unknown("phase 1 did not end".into()))
     }
 
     /// Whether every call does the same at another time and with other random numbers: alone, and once more after itself. What does
@@ -197,7 +240,7 @@ impl Bench<'_> {
                 with(|control| control.lineup.shift = 0);
                 // What else is wrong shows again, in its place.
                 match observation {
-                    Ok(observation) => seen.push(observation.histories()),
+                    Ok((observation, _)) => seen.push(observation.histories()),
                     Err(Outcome::Wrong(why)) => return Err(Outcome::Wrong(why)),
                     Err(_) => break,
                 }
@@ -213,14 +256,14 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Every run of the strategy. Nothing when the object turns out to have threads that the strategy does not go through.
-    fn serial_runs(&mut self, test: &Test, numbers: &mut Numbers) -> Result<Option<Observation>, Outcome> {
+    /// Every run of the strategy, unless it turns out that others are needed.
+    fn serial_runs(&mut self, test: &Test, numbers: &mut Numbers) -> Result<Serially, Outcome> {
         let mut observation = Observation::new();
         let turns = with(|control| control.lineup.turns);
         let from = numbers.serial_runs;
         loop {
             match with(|control| control.strategy.start()) {
-                ControlFlow::Break(Coverage::Exhaustive) => return Ok(Some(observation)),
+                ControlFlow::Break(Coverage::Exhaustive) => return Ok(Serially::Seen(observation)),
                 ControlFlow::Break(_) => return Err(uncontrolled("phase 1")),
                 ControlFlow::Continue(()) => {}
             }
@@ -236,13 +279,18 @@ impl Bench<'_> {
             let end = run::run_once(test, self.globals);
             exchange::count();
             numbers.serial_runs += 1;
-            let own = with(|control| {
+            let (own, ends) = with(|control| {
                 numbers.points += control.trace.len() as u64;
                 finish(control, end);
-                control.created > control.lineup.threads.len() + 1
+                let Control { lineup, trace, .. } = &*control;
+                let ends = !lineup.exits && if turns { lineup.ends_show(trace) } else { lineup.ends_matter(trace) };
+                (control.created > control.lineup.threads.len() + 1, ends)
             });
             if own && !turns {
-                return Ok(None);
+                return Ok(Serially::Threads);
+            }
+            if ends {
+                return Ok(Serially::Ends);
             }
             if end == End::Stopped(Stop::Redundant) {
                 continue;
@@ -290,6 +338,7 @@ impl Bench<'_> {
             preemptions: None,
             threads: with(|control| control.lineup.threads.clone()),
             pc: 0,
+            exits: with(|control| control.lineup.exits),
         }))
     }
 
@@ -300,7 +349,7 @@ impl Bench<'_> {
         numbers: &mut Numbers,
     ) -> Result<Vec<(CallId, Option<ResultId>)>, Outcome> {
         let object = self.object.reference.clone().unwrap_or_else(|| self.object.clone());
-        let seen = self.serial(&object, &Matrix::new(vec![calls.to_vec()]), numbers)?;
+        let (seen, _) = self.serial(&object, &Matrix::new(vec![calls.to_vec()]), numbers)?;
         let mut histories = seen.histories().into_iter();
         match (histories.next(), histories.next()) {
             (Some(history), None) if history.iter().all(|operation| operation.choices.is_empty()) => {
@@ -327,6 +376,17 @@ impl Bench<'_> {
                 outcome = without;
             }
         }
+        // Plain accesses are no steps. Where two of them race, other results may come of schedules that were not made.
+        if matches!(outcome, Outcome::Pass(_)) && !self.settings.races {
+            with(|control| control.settings.races = true);
+            match self.search(&observation, &mut Numbers::default()) {
+                Outcome::Pass(_) => {}
+                Outcome::Fail(found) if found.kind == ObjectKind::Race => {
+                    outcome = Outcome::Unknown(allowed_race(&found));
+                }
+                other => outcome = other,
+            }
+        }
         numbers.seconds += sys::cpu() - began;
         outcome
     }
@@ -345,6 +405,14 @@ impl Bench<'_> {
         numbers.tally += self.criterion.take_tally();
         outcome
     }
+}
+
+/// What is said of a data race that `races off` allows. Addresses are named by whoever has the program.
+fn allowed_race(found: &Found) -> String {
+    let race = found.finding.message.replacen(" here,", &format!(" at {:#x},", found.pc), 1);
+    format!(
+        "`races off` allows a {race}: such accesses are no steps of the search, so that not every schedule was made"
+    )
 }
 
 /// Says what helps when there was no time for all serial orders of a matrix.
@@ -369,6 +437,7 @@ impl Bench<'_> {
         if found.kind == ObjectKind::Nondeterministic {
             return;
         }
+        self.exits = found.exits;
         self.arrange(&self.object.clone(), matrix, false);
         with(|control| {
             control.retries.enable(false);
@@ -432,11 +501,13 @@ fn serial_end(control: &Control, end: End, test: &Test, run: u64) -> Result<(), 
 
 /// A run that ended badly in a way that has nothing to do with results.
 pub fn bad_end(control: &Control, failure: Failure, test: &Test, run: u64) -> Found {
+    let kind = kind_of(failure.kind);
+    let ending = if kind == ObjectKind::Stuck { Ending::Stuck } else { Ending::Cut };
     Found {
         pc: failure.pc,
-        kind: kind_of(failure.kind),
+        kind,
         finding: finding::of_failure(control, failure, &test.name, run),
-        history: Some(control.lineup.recorded(Ending::Stuck)),
+        history: Some(control.lineup.recorded(ending)),
         unexplained: None,
         refusal: None,
         nondeterminism: None,
@@ -444,6 +515,7 @@ pub fn bad_end(control: &Control, failure: Failure, test: &Test, run: u64) -> Fo
         coverage: CoverageRecord::Partial,
         preemptions: bound(control),
         threads: control.lineup.threads.clone(),
+        exits: control.lineup.exits,
     }
 }
 

@@ -120,6 +120,10 @@ impl<'a, 'b> Phase2<'a, 'b> {
         let ending = match end {
             End::Complete => Ending::Full,
             End::Truncated => return Err(self.too_long()),
+            // The end of a thread waits for nobody in serial runs, or it would be an operation.
+            End::Stuck | End::Endless if with(|control| !control.lineup.exits && control.lineup.any_leaving()) => {
+                return Err(self.ended_badly(end));
+            }
             End::Stuck | End::Endless if with(|control| control.lineup.any_open()) => Ending::Stuck,
             End::Stopped(Stop::Redundant | Stop::Blocked | Stop::Unfair) => return Ok(()),
             End::Stopped(Stop::Diverged(_)) => return Err(uncontrolled("phase 2")),
@@ -265,6 +269,7 @@ impl<'a, 'b> Phase2<'a, 'b> {
             preemptions,
             threads,
             pc,
+            exits: self.bench.exits,
         }))
     }
 

@@ -5,6 +5,8 @@ use std::rc::Rc;
 
 use selvedge_lineup::{CallId, Ending, Matrix, Operation, Recorded, ResultId, Results, SerialOp};
 
+use selvedge_explore::{Trace, dependent};
+
 use super::object::Object;
 
 /// Columns of a matrix, and the thread that makes the calls before and after.
@@ -29,6 +31,8 @@ pub struct Lineup {
     pub serial: bool,
     /// Whether a lock makes operations come one after the other, because the object has threads of its own.
     pub turns: bool,
+    /// Whether the end of a thread is an operation of its own.
+    pub exits: bool,
     /// What virtual time and random numbers are shifted by, to see whether results depend on them.
     pub shift: u64,
     /// Results seen so far.
@@ -39,6 +43,8 @@ pub struct Lineup {
     pub threads: Vec<usize>,
     /// Whether all threads of the matrix are there.
     open: bool,
+    /// For each column whose thread is at its end or was: how many steps the run had then, and whether its destructors are done.
+    leaving: [Option<(usize, bool)>; COLUMNS],
     columns: Vec<Vec<Called>>,
     order: Vec<u8>,
     returned: [u8; COLUMNS],
@@ -63,6 +69,7 @@ impl Lineup {
         self.instance = 0;
         self.threads.clear();
         self.open = false;
+        self.leaving = [None; COLUMNS];
         self.columns.iter_mut().for_each(Vec::clear);
         self.columns.resize(self.matrix.columns.len() + 1, Vec::new());
         self.order.clear();
@@ -117,6 +124,54 @@ impl Lineup {
             called.result = Some(result);
         }
         self.returned[column] += 1;
+    }
+
+    /// The column's thread has made its last call; the run has so many steps.
+    pub fn leaves(&mut self, column: usize, steps: usize) {
+        self.leaving[column] = Some((steps, false));
+    }
+
+    /// The destructors of the column's thread are done.
+    pub fn has_left(&mut self, column: usize) {
+        if let Some((_, done)) = &mut self.leaving[column] {
+            *done = true;
+        }
+    }
+
+    /// Whether some thread has made its last call, and what its end does is not done.
+    pub fn any_leaving(&self) -> bool {
+        self.leaving.iter().flatten().any(|(_, done)| !done)
+    }
+
+    /// Whether the end of some thread could have come later in this serial run and done, or seen, something else: it did not come to
+    /// its end, or one of its steps depends on what another thread of the matrix did after it began.
+    pub fn ends_matter(&self, trace: &Trace) -> bool {
+        let steps = trace.steps();
+        let clash = |&from: &usize, thread: usize| {
+            let after = || (from..steps.len()).map(|at| (at, steps[at].thread.index()));
+            after().filter(|&(_, other)| other == thread).any(|(own, _)| {
+                // The first thread only waits until all have ended.
+                after().filter(|&(_, other)| other != thread && other != 0).any(|(other, _)| {
+                    let accesses = trace.accesses(own);
+                    accesses.iter().any(|one| trace.accesses(other).iter().any(|two| dependent(one, two)))
+                })
+            })
+        };
+        let ends = self.leaving.iter().enumerate().filter_map(|(column, left)| Some((column, (*left)?)));
+        self.any_leaving()
+            || ends.into_iter().any(|(column, (from, _))| {
+                column.checked_sub(1).and_then(|at| self.threads.get(at)).is_some_and(|&thread| clash(&from, thread))
+            })
+    }
+
+    /// Whether the end of some thread made a step.
+    pub fn ends_show(&self, trace: &Trace) -> bool {
+        let steps = trace.steps();
+        self.any_leaving()
+            || self.threads.iter().enumerate().any(|(at, &thread)| {
+                let from = self.leaving[at + 1].map_or(steps.len(), |(from, _)| from);
+                steps[from..].iter().any(|step| step.thread.index() == thread)
+            })
     }
 
     /// Keeps a result given as text until the operation returns.

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::abi::{atomic as a, plain as p};
+use crate::abi::{assembly, atomic as a, plain as p, unseen};
 
 /// What a function of the runtime does to the thread that calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,6 +19,10 @@ pub enum Function {
     Write(u8),
     /// Nothing that matters here.
     Ignored,
+    /// The access that comes next is looked at; every register is kept.
+    Looked,
+    /// Inline assembly comes next; every register is kept.
+    Assembly,
     /// Anything else.
     Other(u64),
 }
@@ -38,7 +42,7 @@ impl Call {
         let counted = match function {
             Function::Load(_) | Function::Read(_) | Function::Write(_) => 1,
             Function::Exchange(_) | Function::ExchangeValue(_) => 3,
-            Function::Ignored => 0,
+            Function::Ignored | Function::Looked | Function::Assembly => 0,
             Function::Other(_) => 7,
         };
         registers[counted..].fill(0);
@@ -87,6 +91,8 @@ fn table() -> &'static [(u64, Function)] {
         add(Write(4), &[p::__tsan_write4, p::__tsan_unaligned_write4]);
         add(Write(8), &[p::__tsan_write8, p::__tsan_unaligned_write8]);
         add(Write(16), &[p::__tsan_write16, p::__tsan_unaligned_write16]);
+        all.push((unseen::selvedge_before_access as *const () as u64, Function::Looked));
+        all.push((assembly::selvedge_before_assembly as *const () as u64, Function::Assembly));
         all.push((p::__tsan_func_entry as *const () as u64, Ignored));
         all.push((p::__tsan_func_exit as *const () as u64, Ignored));
         all.sort_unstable_by_key(|&(address, _)| address);

@@ -161,8 +161,11 @@ impl Reader<'_> {
     /// A call of the runtime. False when it may read the variable.
     fn calls(&mut self, function: Function, registers: &mut Registers) -> bool {
         let cell = registers[7];
+        if matches!(function, Function::Looked | Function::Assembly) {
+            return function == Function::Looked;
+        }
         let fine = match function {
-            Function::Ignored | Function::Read(_) | Function::Write(_) => true,
+            Function::Ignored | Function::Looked | Function::Assembly | Function::Read(_) | Function::Write(_) => true,
             Function::Load(size) | Function::ExchangeValue(size) => self.misses(cell, size.into()),
             Function::Exchange(size) => {
                 if let Word::Known(expected) = registers[6]

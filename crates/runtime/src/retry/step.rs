@@ -343,7 +343,10 @@ impl Stepper {
                 // SAFETY: the return address, on the thread's own stack.
                 let back = unsafe { *(sp as *const u64) };
                 let function = function_at(pc);
-                if function == Function::Ignored {
+                if function == Function::Assembly {
+                    return self.finish(registers, Stop::Lost);
+                }
+                if matches!(function, Function::Ignored | Function::Looked) {
                     set(registers, libc::REG_RIP, back);
                     set(registers, libc::REG_RSP, sp + 8);
                     continue;

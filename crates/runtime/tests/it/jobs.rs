@@ -38,7 +38,7 @@ fn repeating() -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = programs().into_iter().map(|(path, _)| path).collect();
     paths.retain(|path| {
         let path = path.to_string_lossy();
-        !path.contains("/nondeterminism/") && !path.contains("/uncontrolled/")
+        !["/nondeterminism/", "/uncontrolled/", "/step-limit/"].iter().any(|kind| path.contains(kind))
     });
     paths
 }

@@ -15,8 +15,18 @@ use selvedge_driver::{CoverageRecord, Report, SETTINGS_VARIABLE, Search, Setting
 use crate::build::{campaign, root, runtime, scratch};
 
 /// The verdict that a test's name starts with.
-pub const VERDICTS: [&str; 9] =
-    ["pass", "panic", "data-race", "lost-wakeup", "deadlock", "livelock", "use-after-free", "leaked-thread", "crash"];
+pub const VERDICTS: [&str; 10] = [
+    "pass",
+    "panic",
+    "data-race",
+    "lost-wakeup",
+    "deadlock",
+    "livelock",
+    "use-after-free",
+    "leaked-thread",
+    "crash",
+    "uncontrolled",
+];
 
 /// Some tests have too many schedules for a test of this tool, with the standard library instrumented.
 pub const RUNS_MAX: u64 = 5_000;
@@ -146,7 +156,7 @@ impl File {
 fn verdict(name: &str, test: &TestReport) {
     let name = name.replace('_', "-");
     let verdict = VERDICTS.iter().find(|verdict| name.starts_with(*verdict)).expect("a verdict");
-    let found = test.findings.first();
+    let found = test.findings.iter().chain(&test.unknowns).next();
     println!("{name}: {} runs, {:?}, {:?}", test.runs, test.coverage, found.map(|finding| &finding.message));
     assert_eq!(found.map_or("pass", |finding| finding.kind.name()), *verdict, "{name}");
 }

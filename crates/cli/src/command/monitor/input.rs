@@ -1,25 +1,30 @@
-//! Where events come from: standard input, a file that grows, or a socket, each read by a thread of its own.
+//! Where events come from: standard input or a file that grows, read by a thread of its own, or [sockets].
 //!
 //! Invariant: whole lines are handed on, in the order of their writer, and what is left of a line when a writer ends is handed on as such. The channel is
 //! bounded: when the checker is behind, reading stops, pipes fill, and writers wait. Nothing is dropped.
+//!
+//! [sockets]: super::sockets
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::net::TcpListener;
-use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::SyncSender;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
 use selvedge_history::format::LINE_MAX;
 
+use super::sockets::Sockets;
+
 /// How much is read at a time.
-const CHUNK: usize = 1 << 18;
+const CHUNK: usize = 1 << 16;
 
 /// How often a file is looked at that has not grown.
 const POLL: Duration = Duration::from_millis(20);
+
+/// How many pieces of input may wait for the checker.
+const CHANNEL: usize = 16;
 
 /// What a reader says.
 pub enum Message {
@@ -33,8 +38,14 @@ pub enum Message {
     TooLong(u64),
     /// A file was replaced by a shorter one, which is read from its beginning.
     Replaced,
+    /// The writer cannot be read any more.
+    Broken(u64, io::Error),
     /// The writer is gone.
     Closed(u64),
+    /// Whether writers wait that cannot be taken, and why.
+    Waiting(Option<io::Error>),
+    /// A writer came that can never be read, and why.
+    Unread(io::Error),
 }
 
 /// Where to listen.
@@ -57,77 +68,205 @@ impl Address {
     }
 }
 
-/// Reads from one writer until it ends.
-fn pump(mut from: impl Read, writer: u64, to: &SyncSender<Message>, mut at_end: impl FnMut(&mut bool) -> bool) {
-    let mut buffer: Vec<u8> = Vec::new();
-    let mut skipping = false;
-    loop {
-        let begin = buffer.len();
-        buffer.resize(begin + CHUNK, 0);
-        let length = match from.read(&mut buffer[begin..]) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
-            Err(_) => {
-                buffer.truncate(begin);
-                break;
+/// What was read of one writer and is not yet a whole line.
+#[derive(Debug)]
+pub struct Lines {
+    writer: u64,
+    buffer: Vec<u8>,
+    skipping: bool,
+}
+
+impl Lines {
+    pub fn new(writer: u64) -> Self {
+        Lines { writer, buffer: Vec::new(), skipping: false }
+    }
+
+    /// Reads once; how much that was, and what came with it.
+    pub fn read(&mut self, from: &mut impl Read) -> io::Result<(usize, Option<Message>)> {
+        let begin = self.buffer.len();
+        self.buffer.resize(begin + CHUNK, 0);
+        let read = from.read(&mut self.buffer[begin..]);
+        let length = *read.as_ref().unwrap_or(&0);
+        self.buffer.truncate(begin + length);
+        if self.buffer.is_empty() {
+            // Many writers that are silent need no memory.
+            self.buffer = Vec::new();
+        }
+        read?;
+        let Some(last) = memchr::memrchr(b'\n', &self.buffer[begin..]) else {
+            let is_too_long = self.buffer.len() > LINE_MAX;
+            if is_too_long {
+                self.buffer.clear();
             }
-            Ok(0) => {
-                buffer.truncate(begin);
-                let mut replaced = false;
-                if !at_end(&mut replaced) {
-                    break;
-                }
-                if replaced {
-                    let cut = std::mem::take(&mut buffer);
-                    let _ = to.send(Message::Cut(writer, cut));
-                    let _ = to.send(Message::Replaced);
-                }
-                continue;
-            }
-            Ok(length) => length,
+            let is_new = is_too_long && !self.skipping;
+            self.skipping |= is_too_long;
+            return Ok((length, is_new.then_some(Message::TooLong(self.writer))));
         };
-        buffer.truncate(begin + length);
-        let Some(last) = memchr::memrchr(b'\n', &buffer[begin..]) else {
-            if buffer.len() > LINE_MAX {
-                if !skipping {
-                    let _ = to.send(Message::TooLong(writer));
-                }
-                skipping = true;
-                buffer.clear();
-            }
-            continue;
-        };
-        let rest = buffer.split_off(begin + last + 1);
-        let mut lines = std::mem::replace(&mut buffer, rest);
-        if std::mem::take(&mut skipping) {
+        let rest = self.buffer.split_off(begin + last + 1);
+        let mut lines = std::mem::replace(&mut self.buffer, rest);
+        if std::mem::take(&mut self.skipping) {
             // The end of the line that was left out.
             let end = memchr::memchr(b'\n', &lines).map_or(lines.len(), |end| end + 1);
             lines.drain(..end);
         }
-        if to.send(Message::Lines(writer, lines)).is_err() {
+        Ok((length, Some(Message::Lines(self.writer, lines))))
+    }
+
+    /// What is left when nothing more will come.
+    pub fn cut(&mut self) -> Option<Message> {
+        // The rest of a line that was left out is no line.
+        let is_cut = !self.buffer.is_empty() && !std::mem::take(&mut self.skipping);
+        let cut = std::mem::take(&mut self.buffer);
+        is_cut.then_some(Message::Cut(self.writer, cut))
+    }
+}
+
+/// How far the thread has read that reads a file.
+#[derive(Debug, Default)]
+struct Reached(AtomicU8);
+
+impl Reached {
+    const MORE: u8 = 0;
+    const END: u8 = 1;
+    const HALF_A_LINE: u8 = 2;
+
+    fn set(&self, reached: u8) {
+        self.0.store(reached, Ordering::SeqCst);
+    }
+}
+
+/// Where events come from.
+pub enum Source {
+    /// One writer, which a thread reads.
+    One(Receiver<Message>, Arc<Reader>),
+    /// Any number of writers.
+    Many(Box<Sockets>),
+}
+
+/// The thread that reads the one writer.
+#[derive(Debug, Default)]
+pub struct Reader {
+    reached: Reached,
+}
+
+/// What came in one round.
+#[derive(Default)]
+pub struct Round {
+    pub messages: Vec<Message>,
+    /// Nothing more will come.
+    pub is_over: bool,
+}
+
+impl Source {
+    /// What comes next, if something does in time.
+    pub fn round(&mut self, wait: Duration) -> Round {
+        match self {
+            Source::Many(sockets) => Round { messages: sockets.round(wait), is_over: false },
+            Source::One(receiver, _) => match receiver.recv_timeout(wait) {
+                Ok(message) => Round { messages: vec![message], is_over: false },
+                Err(RecvTimeoutError::Timeout) => Round::default(),
+                Err(RecvTimeoutError::Disconnected) => Round { messages: Vec::new(), is_over: true },
+            },
+        }
+    }
+
+    /// Somebody said stop: what has arrived by now, and what is not known of the rest.
+    pub fn last(&mut self) -> (Round, Option<Rest>) {
+        match self {
+            Source::Many(sockets) => {
+                let messages = sockets.last();
+                let rest = sockets.rest();
+                (Round { messages, is_over: false }, rest)
+            }
+            Source::One(receiver, reader) => {
+                let reached = reader.reached.0.load(Ordering::SeqCst);
+                let messages: Vec<Message> = receiver.try_iter().collect();
+                let is_over = matches!(receiver.try_recv(), Err(mpsc::TryRecvError::Disconnected));
+                let rest = match reached {
+                    _ if is_over => None,
+                    Reached::END => None,
+                    Reached::HALF_A_LINE => Some(Rest::HalfALine),
+                    _ => Some(Rest::Input),
+                };
+                (Round { messages, is_over }, rest)
+            }
+        }
+    }
+}
+
+/// What was there when somebody said stop, and was not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// More of the one writer.
+    Input,
+    /// The beginning of a line.
+    HalfALine,
+    /// So many writers that were never read.
+    Writers(u64),
+}
+
+/// Reads from one writer until it ends.
+fn pump(mut from: impl Read, to: &SyncSender<Message>, reader: &Reader, mut at_end: impl FnMut(&mut bool) -> bool) {
+    let mut lines = Lines::new(0);
+    loop {
+        let message = match lines.read(&mut from) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => {
+                let _ = to.send(Message::Broken(0, error));
+                return;
+            }
+            Ok((0, _)) => {
+                let mut replaced = false;
+                let is_whole = lines.buffer.is_empty() && !lines.skipping;
+                reader.reached.set(if is_whole { Reached::END } else { Reached::HALF_A_LINE });
+                if !at_end(&mut replaced) {
+                    break;
+                }
+                if replaced {
+                    reader.reached.set(Reached::MORE);
+                    let _ = lines.cut().map(|cut| to.send(cut));
+                    let _ = to.send(Message::Replaced);
+                }
+                continue;
+            }
+            Ok((_, message)) => message,
+        };
+        reader.reached.set(Reached::MORE);
+        if message.is_some_and(|message| to.send(message).is_err()) {
             return;
         }
     }
-    if !buffer.is_empty() {
-        let _ = to.send(Message::Cut(writer, buffer));
-    }
-    let _ = to.send(Message::Closed(writer));
+    let _ = lines.cut().map(|cut| to.send(cut));
+    let _ = to.send(Message::Closed(0));
+}
+
+/// The thread cannot be started: nothing would be read.
+fn spawn(read: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    std::thread::Builder::new().name("reader".to_owned()).spawn(read).map(|_| ())
 }
 
 /// Reads standard input.
-pub fn stdin(to: SyncSender<Message>) {
+pub fn stdin() -> io::Result<Source> {
+    let (to, from) = mpsc::sync_channel(CHANNEL);
+    let reader = Arc::new(Reader::default());
+    let reading = Arc::clone(&reader);
     let _ = to.send(Message::Opened(0));
-    std::thread::spawn(move || pump(io::stdin(), 0, &to, |_| false));
+    spawn(move || pump(io::stdin(), &to, &reading, |_| false))?;
+    Ok(Source::One(from, reader))
 }
 
 /// Reads a file, and goes on as it grows if it is to be followed.
-pub fn file(path: &Path, follow: bool, to: SyncSender<Message>) -> io::Result<()> {
+pub fn file(path: &Path, follow: bool) -> io::Result<Source> {
     let opened = File::open(path)?;
     if opened.metadata()?.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     let path = path.to_owned();
+    let (to, from) = mpsc::sync_channel(CHANNEL);
+    let reader = Arc::new(Reader::default());
+    let reading = Arc::clone(&reader);
     let _ = to.send(Message::Opened(0));
-    std::thread::spawn(move || {
+    spawn(move || {
         let file = Arc::new(std::sync::Mutex::new(Followed { file: opened, at: 0 }));
         let again = Arc::clone(&file);
         let at_end = move |replaced: &mut bool| {
@@ -137,9 +276,9 @@ pub fn file(path: &Path, follow: bool, to: SyncSender<Message>) -> io::Result<()
             }
             follow
         };
-        pump(Handle(file), 0, &to, at_end);
-    });
-    Ok(())
+        pump(Handle(file), &to, &reading, at_end);
+    })?;
+    Ok(Source::One(from, reader))
 }
 
 struct Followed {
@@ -171,47 +310,4 @@ impl Read for Handle {
         followed.at += length as u64;
         Ok(length)
     }
-}
-
-/// Takes writers as they come. Answers where it listens.
-pub fn listen(address: &Address, to: SyncSender<Message>) -> io::Result<String> {
-    let next = Arc::new(AtomicU64::new(1));
-    match address {
-        Address::Unix(path) => {
-            // What a monitor that was killed left behind is no reason not to start.
-            if std::os::unix::net::UnixStream::connect(path).is_err() && is_socket(path) {
-                let _ = std::fs::remove_file(path);
-            }
-            let listener = UnixListener::bind(path)?;
-            std::thread::spawn(move || {
-                for stream in listener.incoming().flatten() {
-                    accept(stream, &next, &to);
-                }
-            });
-            Ok(format!("unix:{}", path.display()))
-        }
-        Address::Tcp(name) => {
-            let listener = TcpListener::bind(name)?;
-            let bound = listener.local_addr()?;
-            std::thread::spawn(move || {
-                for stream in listener.incoming().flatten() {
-                    accept(stream, &next, &to);
-                }
-            });
-            Ok(format!("tcp:{bound}"))
-        }
-    }
-}
-
-fn is_socket(path: &Path) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    path.symlink_metadata().is_ok_and(|about| about.file_type().is_socket())
-}
-
-fn accept(stream: impl Read + Send + 'static, next: &AtomicU64, to: &SyncSender<Message>) {
-    let writer = next.fetch_add(1, Ordering::Relaxed);
-    let to = to.clone();
-    // In this order nothing of a writer comes before it.
-    let _ = to.send(Message::Opened(writer));
-    std::thread::spawn(move || pump(stream, writer, &to, |_| false));
 }

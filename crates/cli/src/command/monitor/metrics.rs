@@ -16,8 +16,11 @@ pub struct Snapshot {
     pub lines_unreadable: u64,
     pub lines_cut: u64,
     pub late: u64,
+    pub longer: u64,
+    pub uncertain: u64,
     pub writers: u64,
     pub writers_total: u64,
+    pub writers_unread: u64,
     pub held: u64,
     pub entries: u64,
 }
@@ -40,8 +43,11 @@ impl Snapshot {
         metric("lines_unreadable_total", "counter", "Lines that are no events.", self.lines_unreadable);
         metric("lines_cut_total", "counter", "Lines whose writer ended in the middle.", self.lines_cut);
         metric("events_late_total", "counter", "Calls that came after later events were taken.", self.late);
+        metric("returns_late_total", "counter", "Returns that came after later events were taken.", self.longer);
+        metric("violations_uncertain_total", "counter", "Violations that silent writers may excuse.", self.uncertain);
         metric("restarts_total", "counter", "How often checking started over.", counts.restarts);
         metric("writers_total", "counter", "Writers that came.", self.writers_total);
+        metric("writers_unread_total", "counter", "Writers that were never read.", self.writers_unread);
         metric("writers", "gauge", "Writers that are there.", self.writers);
         metric("operations_open", "gauge", "Operations that have not ended.", counts.open);
         metric("values_inside", "gauge", "Values inside.", counts.present);

@@ -1,14 +1,14 @@
 //! `selvedge monitor`: watches events as they are written, and reports violations as they happen.
 //!
-//! One thread a writer reads; the calling thread takes lines, puts events in order, and checks. `docs/monitor.md` says what happens when something is missing.
+//! A thread reads standard input or a file; the calling thread reads sockets, takes lines, puts events in order, and checks. `docs/monitor.md` says what happens when something is missing.
 
 mod input;
 mod metrics;
+mod sockets;
+mod stop;
 mod watcher;
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -17,17 +17,15 @@ use selvedge_history::Value;
 use selvedge_history::monitor::Monitor;
 use selvedge_history::object::Kind;
 
-use self::input::Address;
+use self::input::{Address, Source};
 use self::metrics::Snapshot;
+use self::stop::Stop;
 use self::watcher::{Voice, Watcher};
 use super::{objects, usage};
 use crate::exit::Exit;
 use crate::report::print::complain;
 use crate::trouble::Trouble;
 use crate::{quantity, source};
-
-/// How many pieces of input may wait for the checker.
-const CHANNEL: usize = 16;
 
 /// How often it looks whether it should stop, and tells how far it came.
 const TICK: Duration = Duration::from_millis(50);
@@ -72,7 +70,7 @@ pub struct Flags {
     #[arg(long, value_name = "VALUE", value_parser = super::check::initial, allow_hyphen_values = true)]
     initial: Option<Value>,
 
-    /// By how much the times of one writer's events may be out of order, and how long a silent writer is waited for
+    /// By how much the times of one writer's events may be out of order
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = quantity::time)]
     window: Wait,
 
@@ -151,16 +149,12 @@ pub fn run(settings: Settings) -> Exit {
 }
 
 fn watch(settings: &Settings) -> Result<Exit, Trouble> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let stopping = Arc::clone(&stop);
-    if let Err(error) = ctrlc::set_handler(move || stopping.store(true, Ordering::Relaxed)) {
-        complain(&format!("warning: Ctrl-C will end selvedge without a summary: {error}\n"));
-    }
+    let stop = Stop::on_signals();
     let voice = Voice { json: settings.json };
     let (initial, attach, k) = (settings.initial.clone(), settings.attach, settings.k);
     let taken = selvedge_history::monitor::Settings { initial, attach, k, ..Default::default() };
-    let mut watcher =
-        Watcher::new(settings.object, taken, voice).map_err(|misuse| Trouble::new("--initial", misuse))?;
+    let mut watcher = Watcher::new(settings.object, taken, voice, Arc::clone(&stop))
+        .map_err(|misuse| Trouble::new("--initial", misuse))?;
     watcher.order_by(settings.window, settings.skew);
     watcher.keep(settings.html.is_some());
     let snapshot = Arc::new(Mutex::new(Snapshot::default()));
@@ -168,32 +162,24 @@ fn watch(settings: &Settings) -> Result<Exit, Trouble> {
         let bound = metrics::serve(address, Arc::clone(&snapshot)).map_err(|error| Trouble::new(address, error))?;
         complain(&format!("metrics at http://{bound}/metrics\n"));
     }
-    let (sender, receiver) = mpsc::sync_channel(CHANNEL);
-    match (&settings.listen, &settings.file) {
-        (Some(address), _) => {
-            let bound = input::listen(address, sender).map_err(|error| Trouble::new("--listen", error))?;
-            complain(&format!("listening at {bound}\n"));
-        }
-        (None, Some(path)) => {
-            input::file(path, settings.follow, sender).map_err(|error| Trouble::io(&source::name(path), &error))?;
-        }
-        (None, None) => input::stdin(sender),
-    }
+    let mut source = source(settings)?;
     loop {
-        match receiver.recv_timeout(TICK) {
-            Ok(message) => watcher.take(message)?,
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
+        let round = source.round(TICK);
+        round.messages.into_iter().try_for_each(|message| watcher.take(message))?;
         watcher.tick(&snapshot);
-        if stop.load(Ordering::Relaxed) {
+        if round.is_over {
+            break;
+        }
+        if stop.is_asked() {
             // What has arrived counts; what is still in the pipes of writers does not.
-            while let Ok(message) = receiver.try_recv() {
-                watcher.take(message)?;
-            }
+            let (round, rest) = source.last();
+            round.messages.into_iter().try_for_each(|message| watcher.take(message))?;
+            watcher.cease(round.is_over, rest);
             break;
         }
     }
+    // What is written at the end may need the files that writers had.
+    drop(source);
     if let Some(Address::Unix(path)) = &settings.listen {
         let _ = std::fs::remove_file(path);
     }
@@ -204,4 +190,18 @@ fn watch(settings: &Settings) -> Result<Exit, Trouble> {
         (None, None) => "standard input".to_owned(),
     };
     Ok(watcher.finish(&snapshot, settings.html.as_deref(), &from))
+}
+
+fn source(settings: &Settings) -> Result<Source, Trouble> {
+    match (&settings.listen, &settings.file) {
+        (Some(address), _) => {
+            let (sockets, bound) = sockets::listen(address).map_err(|error| Trouble::new("--listen", error))?;
+            complain(&format!("listening at {bound}\n"));
+            Ok(Source::Many(Box::new(sockets)))
+        }
+        (None, Some(path)) => {
+            input::file(path, settings.follow).map_err(|error| Trouble::io(&source::name(path), &error))
+        }
+        (None, None) => input::stdin().map_err(|error| Trouble::io("standard input", &error)),
+    }
 }

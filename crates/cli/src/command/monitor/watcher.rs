@@ -1,28 +1,24 @@
 //! From lines to violations: reads events, puts them in order, hands them to the monitor, and says what it found.
 //!
 //! Invariant: an event that is missing, unreadable or too late is counted, is said (the first few times), and makes the monitor forget what it might have made
-//! wrong: no violation rests on an event whose neighbours are unknown.
+//! wrong: no violation rests on an event whose neighbours are unknown. A violation is told only where no writer can send anything earlier any more; others are counted as not certain.
+
+mod summary;
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
-use std::io::{self, Write};
-use std::path::Path;
-use std::sync::Mutex;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use selvedge_history::Value;
 use selvedge_history::format::{LineEvent, read_line};
-use selvedge_history::monitor::{Called, Merge, Missed, Monitor, Refused, Rule, Settings, Violation};
+use selvedge_history::monitor::{Called, Merge, Missed, Monitor, Next, Pushed, Refused, Rule, Settings, Violation};
 use selvedge_history::object::{Kind, Misuse};
-use serde_json::json;
+use selvedge_history::{End, Value};
 
-use super::input::Message;
+use super::input::{Message, Rest};
 use super::metrics::Snapshot;
+use super::stop::Stop;
 use crate::exit::Exit;
-use crate::quantity::{count, counted};
-use crate::report::html::monitor::{KEPT_MAX, Watched};
-use crate::report::print::{complain, keep};
-use crate::report::text::clean;
 use crate::trouble::Trouble;
 
 /// How many times the same kind of trouble is said; all of it is counted.
@@ -33,6 +29,9 @@ const HELD_MAX: usize = 1 << 20;
 
 /// How many threads of a writer are remembered that have nothing open.
 const THREADS_MAX: usize = 1 << 16;
+
+/// How long lines are taken that had arrived when somebody said stop.
+const LAST: Duration = Duration::from_secs(1);
 
 /// How often the snapshot for metrics is made.
 const SNAPSHOT: Duration = Duration::from_millis(100);
@@ -45,11 +44,9 @@ pub struct Voice {
 
 struct Writer {
     threads: HashMap<Value, Thread>,
-    /// When it last sent something, and the greatest time in that.
-    last: Instant,
+    /// The greatest time that it has sent.
     latest: Option<i64>,
     lines: u64,
-    idle: bool,
     /// From so many threads on, those with nothing open are forgotten.
     sweep_at: usize,
 }
@@ -63,6 +60,10 @@ struct Thread {
     called: Option<u64>,
     /// By lane: the operation that is open there.
     lanes: Vec<Option<u64>>,
+    /// The lanes in which none is.
+    free: BTreeSet<usize>,
+    /// The lane of the last call.
+    last: usize,
 }
 
 impl Thread {
@@ -86,20 +87,37 @@ pub struct Watcher {
     voice: Voice,
     writers: HashMap<u64, Writer>,
     merge: Merge<Held>,
-    window: Duration,
     timed: bool,
+    stop: Arc<Stop>,
     /// How many operations were called that have a time.
     operations: u64,
     /// Those of which the return has arrived and waits.
     returning: HashSet<u64>,
+    /// The lanes of open operations, where they are not the first.
+    lanes: HashMap<u64, usize>,
     /// How many went to another lane.
     crowded: u64,
     by_rule: HashMap<Rule, u64>,
     unreadable: u64,
     cut: u64,
+    /// Calls, and returns, that came after later events had been handed out.
     late: u64,
+    longer: u64,
     untimed: u64,
+    /// Violations that what was not yet sent may excuse.
+    uncertain: u64,
     writers_total: u64,
+    /// Writers that are there; that were never read; that could not be read to their end.
+    connected: u64,
+    unread: u64,
+    broken: u64,
+    /// Writers wait that cannot be taken.
+    is_full: bool,
+    /// Somebody said stop; since when lines are only taken for so long, and whether some were not.
+    is_ceased: bool,
+    last_lines: Option<Instant>,
+    is_cut_short: bool,
+    rest: Option<Rest>,
     said: HashMap<&'static str, u64>,
     last_snapshot: Instant,
     started: Instant,
@@ -117,7 +135,10 @@ impl Writer {
                 self.sweep_at = (2 * self.threads.len()).max(THREADS_MAX);
             }
             let name = if number == 0 { thread.clone() } else { Value::text(format!("{number}/{thread}")) };
-            self.threads.insert(thread.clone(), Thread { name, called: None, lanes: Vec::new() });
+            self.threads.insert(
+                thread.clone(),
+                Thread { name, called: None, lanes: Vec::new(), free: BTreeSet::new(), last: 0 },
+            );
         }
         self.threads.get_mut(thread).expect("it is there")
     }
@@ -133,7 +154,7 @@ fn without_lane(thread: &mut Value) {
 }
 
 impl Watcher {
-    pub fn new(kind: Kind, settings: Settings, voice: Voice) -> Result<Self, Misuse> {
+    pub fn new(kind: Kind, settings: Settings, voice: Voice, stop: Arc<Stop>) -> Result<Self, Misuse> {
         let now = Instant::now();
         Ok(Watcher {
             monitor: Monitor::new(kind, settings.clone())?,
@@ -141,17 +162,28 @@ impl Watcher {
             voice,
             writers: HashMap::new(),
             merge: Merge::new(0, 0, HELD_MAX),
-            window: Duration::ZERO,
             timed: false,
+            stop,
             operations: 0,
             returning: HashSet::new(),
+            lanes: HashMap::new(),
             crowded: 0,
             by_rule: HashMap::new(),
             unreadable: 0,
             cut: 0,
             late: 0,
+            longer: 0,
             untimed: 0,
+            uncertain: 0,
             writers_total: 0,
+            connected: 0,
+            unread: 0,
+            broken: 0,
+            is_full: false,
+            is_ceased: false,
+            last_lines: None,
+            is_cut_short: false,
+            rest: None,
             said: HashMap::new(),
             last_snapshot: now,
             started: now,
@@ -168,26 +200,23 @@ impl Watcher {
     pub fn order_by(&mut self, window: Duration, skew: Duration) {
         let nanoseconds = |time: Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
         self.merge = Merge::new(nanoseconds(window), nanoseconds(skew), HELD_MAX);
-        self.window = window;
     }
 
     pub fn take(&mut self, message: Message) -> Result<(), Trouble> {
         match message {
             Message::Opened(number) => {
-                let writer = Writer {
-                    threads: HashMap::new(),
-                    last: Instant::now(),
-                    latest: None,
-                    lines: 0,
-                    idle: false,
-                    sweep_at: THREADS_MAX,
-                };
+                let writer = Writer { threads: HashMap::new(), latest: None, lines: 0, sweep_at: THREADS_MAX };
                 self.writers.insert(number, writer);
                 self.writers_total += 1;
+                self.connected += 1;
                 self.merge.open(number);
             }
             Message::Lines(number, lines) => {
                 for line in lines.split(|byte| *byte == b'\n') {
+                    if self.stop.is_asked() && self.is_too_late() {
+                        self.is_cut_short = true;
+                        break;
+                    }
                     self.line(number, line)?;
                 }
                 self.hand_out();
@@ -199,9 +228,55 @@ impl Watcher {
                 self.flush();
                 self.monitor.start_over(Missed::Many);
             }
+            Message::Broken(number, error) => {
+                self.breaks_off(number, &format!("it cannot be read any more: {error}"));
+                self.close(number);
+            }
             Message::Closed(number) => self.close(number),
+            Message::Waiting(error) => self.wait(error.as_ref()),
+            Message::Unread(error) => self.unread(1, &error.to_string()),
         }
         Ok(())
+    }
+
+    /// What a writer did after this, or shortly before, is not known.
+    fn breaks_off(&mut self, number: u64, why: &str) {
+        self.broken += 1;
+        self.say("broken", &format!("writer {number} breaks off: {why}; checking starts over"));
+        self.monitor.start_over(Missed::Many);
+    }
+
+    /// Whether lines are not taken any more, since somebody said stop.
+    fn is_too_late(&mut self) -> bool {
+        self.last_lines.get_or_insert_with(Instant::now).elapsed() > LAST
+    }
+
+    /// Writers wait that cannot be taken, or do so no more. What they send may be earlier than anything.
+    fn wait(&mut self, error: Option<&std::io::Error>) {
+        self.is_full = error.is_some();
+        self.merge.set_unread(self.is_full || self.unread > 0);
+        if let Some(error) = error {
+            let why = "writers wait, and nothing is certain, until another one is gone (ulimit -n allows more)";
+            self.say("full", &format!("no further writer can be taken: {error}; {why}"));
+        }
+        self.hand_out();
+    }
+
+    /// What writers did that were never read is not known, so nothing is certain any more.
+    fn unread(&mut self, writers: u64, why: &str) {
+        self.unread += writers;
+        self.merge.set_unread(true);
+        self.say("unread", &format!("a writer cannot be read: {why}; no violation is certain from now on"));
+        self.monitor.start_over(Missed::Many);
+    }
+
+    /// Somebody said stop; whether the input is over nevertheless, and what is left of it.
+    pub fn cease(&mut self, is_over: bool, rest: Option<Rest>) {
+        self.is_ceased = !is_over && self.writers.keys().any(|number| *number > 0);
+        self.rest = rest;
+        if let Some(Rest::Writers(writers)) = rest {
+            self.unread(writers, "there was no room for it");
+        }
     }
 
     fn line(&mut self, number: u64, line: &[u8]) -> Result<(), Trouble> {
@@ -217,6 +292,10 @@ impl Watcher {
                 Err(trouble) if number > 0 => self.missed(number, &trouble.reason),
                 answer => answer?,
             },
+            // Beside other writers it may go on and not say so.
+            Ok(Some((LineEvent::End(End::Truncated), _))) if number > 0 => {
+                self.breaks_off(number, "it has stopped recording");
+            }
             Ok(Some((LineEvent::End(_), _))) => {}
             Ok(Some((event, time))) => self.event(number, event, time),
             Err(reason) => self.missed(number, &reason),
@@ -240,52 +319,57 @@ impl Watcher {
     fn event(&mut self, number: u64, event: LineEvent<'_>, time: Option<i64>) {
         let Some(time) = time else {
             // One writer's lines are in the order in which things happened; those of several are not.
-            let unordered = self.writers.len() > 1 || self.timed;
+            let unordered = self.writers.len() > 1 || self.timed || self.is_full || self.unread > 0;
             if !unordered {
-                return self.feed(number, 0, event);
+                return self.feed(number, 0, event, true);
             }
             self.untimed += 1;
             let why = "with several writers nobody knows when it was; checking starts over";
             self.say("untimed", &format!("writer {number}: an event without `time`: {why}"));
             // What it takes out may not be in yet, and what it put in may be out already.
-            self.monitor.start_over(Missed::Some(0));
-            self.feed(number, 0, event);
+            self.monitor.start_over(Missed::Some(1));
+            self.feed(number, 0, event, false);
             self.monitor.start_over(Missed::Some(0));
             return;
         };
         self.timed = true;
         let is_return = matches!(event, LineEvent::Outcome { .. });
         let operation = self.operation(number, &event);
-        if let Some(late) = self.merge.push(number, time, is_return, Held::Event(number, operation, owned(event))) {
-            self.late += 1;
-            let why = "checking starts over (--window TIME waits longer)";
-            self.say("late", &format!("writer {number}: a call came after later events had been taken; {why}"));
-            self.release(late);
-            self.monitor.start_over(Missed::Some(0));
+        match self.merge.push(number, time, is_return, Held::Event(number, operation, owned(event))) {
+            Pushed::Held => {}
+            Pushed::Longer => self.longer += 1,
+            Pushed::Late(event) => {
+                self.late += 1;
+                let why = "checking starts over (--window TIME waits longer)";
+                self.say("late", &format!("writer {number}: a call came after later events had been taken; {why}"));
+                self.release(Next { event, certain: false });
+                self.monitor.start_over(Missed::Some(0));
+            }
         }
         if let Some(writer) = self.writers.get_mut(&number) {
-            writer.idle = false;
-            writer.last = Instant::now();
             writer.latest = writer.latest.max(Some(time));
         }
     }
 
     fn hand_out(&mut self) {
-        while let Some(held) = self.merge.ready() {
-            self.release(held);
+        while let Some(next) = self.merge.ready() {
+            self.release(next);
         }
     }
 
     fn flush(&mut self) {
-        while let Some(held) = self.merge.flush() {
-            self.release(held);
+        while let Some(next) = self.merge.flush() {
+            self.release(next);
         }
     }
 
-    fn release(&mut self, held: Held) {
-        match held {
-            Held::Event(number, operation, event) => self.feed(number, operation, event),
-            Held::Left(number) => self.leave(number),
+    fn release(&mut self, next: Next<Held>) {
+        match next.event {
+            Held::Event(number, operation, event) => self.feed(number, operation, event, next.certain),
+            Held::Left(number) => {
+                self.leave(number);
+                self.tell_found(next.certain);
+            }
         }
     }
 
@@ -304,7 +388,7 @@ impl Watcher {
         operation.unwrap_or(0)
     }
 
-    fn feed(&mut self, number: u64, operation: u64, event: LineEvent<'_>) {
+    fn feed(&mut self, number: u64, operation: u64, event: LineEvent<'_>, certain: bool) {
         let answer = match event {
             LineEvent::Call { thread, method, object, key, argument } => {
                 let thread = self.calls(number, operation, thread);
@@ -319,11 +403,28 @@ impl Watcher {
         if let Err(refused) = answer {
             self.refused(number, &refused);
         }
-        if self.monitor.waiting() > 0 {
-            let mut found: Vec<Violation> = self.monitor.found().collect();
-            let shown = found.iter_mut().flat_map(|violation| &mut violation.operations);
-            shown.filter_map(|shown| shown.thread.as_mut()).for_each(without_lane);
-            found.iter().for_each(|violation| self.tell(violation));
+        self.tell_found(certain);
+    }
+
+    /// Tells what was found, if nothing that is yet to come can be earlier.
+    fn tell_found(&mut self, certain: bool) {
+        if self.monitor.waiting() == 0 {
+            return;
+        }
+        let mut found: Vec<Violation> = self.monitor.found().collect();
+        let shown = found.iter_mut().flat_map(|violation| &mut violation.operations);
+        shown.filter_map(|shown| shown.thread.as_mut()).for_each(without_lane);
+        if certain {
+            return found.iter().for_each(|violation| self.tell(violation));
+        }
+        self.uncertain += found.len() as u64;
+        let awaited = self.merge.awaited().map_or_else(
+            || "a writer that was never read".to_owned(),
+            |writer| format!("writer {writer}, which is connected and silent,"),
+        );
+        for violation in found {
+            let what = violation.to_string().replace('\n', ";");
+            self.say("uncertain", &format!("not certain, since {awaited} may have more to say: {what}"));
         }
     }
 
@@ -333,11 +434,19 @@ impl Watcher {
         let writer = self.writers.get_mut(&number).filter(|_| number > 0 || self.timed);
         let Some(writer) = writer else { return thread };
         let thread = writer.thread(number, &thread);
-        let is_taken = |open: &Option<u64>| open.is_some_and(|open| self.returning.contains(&open));
-        let lane = thread.lanes.iter().position(|open| !is_taken(open)).unwrap_or(thread.lanes.len());
+        let taken = thread.lanes.get(thread.last).copied().flatten();
+        // A call whose return never comes stays where it is, and the monitor is told so.
+        let lane = match taken.filter(|open| !self.returning.contains(open)) {
+            Some(_) => thread.last,
+            None => thread.free.pop_first().unwrap_or(thread.lanes.len()),
+        };
         thread.lanes.resize(thread.lanes.len().max(lane + 1), None);
         thread.lanes[lane] = Some(operation);
-        self.crowded += u64::from(lane > 0);
+        thread.last = lane;
+        if lane > 0 {
+            self.crowded += 1;
+            self.lanes.insert(operation, lane);
+        }
         thread.lane(lane)
     }
 
@@ -347,9 +456,10 @@ impl Watcher {
         let Some(writer) = writer else { return thread };
         let thread = writer.thread(number, &thread);
         self.returning.remove(&operation);
-        let lane = thread.lanes.iter().position(|open| *open == Some(operation)).unwrap_or(0);
+        let lane = self.lanes.remove(&operation).unwrap_or(0);
         if let Some(open) = thread.lanes.get_mut(lane) {
             *open = None;
+            thread.free.insert(lane);
         }
         thread.lane(lane)
     }
@@ -392,15 +502,19 @@ impl Watcher {
 
     /// A writer is gone. What it sent last may still be held back, so its threads leave when that is handed out.
     fn close(&mut self, number: u64) {
+        self.connected = self.connected.saturating_sub(1);
         match self.writers.get(&number).and_then(|writer| writer.latest) {
             Some(latest) => {
+                // Threads that leave late are no operation that takes longer.
                 let _ = self.merge.push(number, latest, true, Held::Left(number));
-                self.merge.idle(number);
+                self.merge.close(number);
                 self.hand_out();
             }
             None => {
-                self.merge.idle(number);
+                self.merge.close(number);
                 self.leave(number);
+                self.tell_found(!self.timed);
+                self.hand_out();
             }
         }
     }
@@ -415,159 +529,10 @@ impl Watcher {
 
     /// Called now and then.
     pub fn tick(&mut self, snapshot: &Mutex<Snapshot>) {
-        if self.timed {
-            let now = Instant::now();
-            let window = self.window;
-            for (number, writer) in &mut self.writers {
-                if !writer.idle && now.duration_since(writer.last) > window {
-                    writer.idle = true;
-                    self.merge.idle(*number);
-                }
-            }
-            self.hand_out();
-        }
         if self.last_snapshot.elapsed() >= SNAPSHOT {
             self.last_snapshot = Instant::now();
             self.shoot(snapshot);
         }
-    }
-
-    fn shoot(&self, snapshot: &Mutex<Snapshot>) {
-        let Ok(mut snapshot) = snapshot.lock() else { return };
-        *snapshot = Snapshot {
-            counts: self.monitor.counts(),
-            by_rule: self.by_rule.iter().map(|(rule, count)| (*rule, *count)).collect(),
-            lines_unreadable: self.unreadable,
-            lines_cut: self.cut,
-            late: self.late + self.untimed,
-            writers: self.writers.len() as u64,
-            writers_total: self.writers_total,
-            held: self.merge.held() as u64,
-            entries: self.monitor.entries() as u64,
-        };
-    }
-
-    /// Something is not as it should be. The first few times are told, all are counted.
-    fn say(&mut self, kind: &'static str, text: &str) {
-        let said = self.said.entry(kind).or_default();
-        *said += 1;
-        if *said <= SAID_MAX {
-            let more = if *said == SAID_MAX { " (more of this kind is only counted)" } else { "" };
-            complain(&format!("warning: {}{more}\n", clean(text)));
-        }
-    }
-
-    fn tell(&mut self, violation: &Violation) {
-        *self.by_rule.entry(violation.rule).or_default() += 1;
-        if let Some(kept) = self.kept.as_mut().filter(|kept| kept.len() < KEPT_MAX) {
-            kept.push(violation.clone());
-        }
-        let text = if self.voice.json {
-            let operations: Vec<_> = violation
-                .operations
-                .iter()
-                .map(|operation| {
-                    json!({
-                        "thread": operation.thread, "method": operation.method, "argument": operation.argument,
-                        "result": operation.result, "call": operation.call, "return": operation.ret,
-                    })
-                })
-                .collect();
-            let document = json!({
-                "violation": violation.rule.name(), "what": violation.rule.sentence(), "event": violation.event,
-                "object": violation.object, "key": violation.key, "operations": operations,
-            });
-            format!("{document}\n")
-        } else {
-            let mut text = String::new();
-            for (i, line) in violation.to_string().lines().enumerate() {
-                text.push_str(if i == 0 { "violation " } else { "" });
-                text.push_str(&clean(line));
-                text.push('\n');
-            }
-            text
-        };
-        self.write(&text);
-    }
-
-    fn write(&mut self, text: &str) {
-        let mut out = io::stdout().lock();
-        if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
-            // Nobody reads any more; the exit code and the metrics still tell.
-            self.unwritten = Exit::Unknown;
-        }
-    }
-
-    /// The summary, the page where one is wanted, and the exit code.
-    pub fn finish(mut self, snapshot: &Mutex<Snapshot>, page: Option<&Path>, from: &str) -> Exit {
-        self.flush();
-        self.shoot(snapshot);
-        let counts = self.monitor.counts();
-        let kind = self.monitor.kind();
-        let doubts = self.doubts();
-        let (verdict, exit) = match (counts.violations, doubts.is_empty()) {
-            (0, true) => ("pass", Exit::Pass),
-            (0, false) => ("unknown", Exit::Unknown),
-            _ => ("fail", Exit::Violation),
-        };
-        let head = match verdict {
-            "pass" => format!("pass: {kind}, nothing wrong in "),
-            "fail" => format!("fail: {kind}, {} in ", counted(counts.violations, "violation")),
-            _ => format!("unknown: {kind}, no violation seen in "),
-        };
-        let operations = counted(counts.operations, "operation");
-        let head = format!("{head}{operations} ({})", counted(counts.events, "event"));
-        let text = if self.voice.json {
-            let rules: serde_json::Map<String, serde_json::Value> =
-                self.by_rule.iter().map(|(rule, count)| (rule.name().to_owned(), json!(count))).collect();
-            let document = json!({
-                "verdict": verdict, "criterion": "linearizability", "object": kind.name(), "coverage": "monitored",
-                "events": counts.events, "operations": counts.operations, "violations": counts.violations,
-                "by_rule": rules, "open": counts.open, "unchecked": counts.unchecked, "untold": counts.untold, "repeated": counts.repeated,
-                "refused": counts.refused, "unreadable": self.unreadable, "cut": self.cut, "late": self.late,
-                "untimed": self.untimed, "restarts": counts.restarts, "writers": self.writers_total, "doubts": doubts,
-                "seconds": self.started.elapsed().as_secs_f64(), "version": env!("CARGO_PKG_VERSION"),
-            });
-            format!("{document}\n")
-        } else {
-            let mut text = format!("{head}\n");
-            doubts.iter().for_each(|doubt| text.push_str(&format!("  not checked in full: {doubt}\n")));
-            text
-        };
-        self.write(&text);
-        let page = page.map_or(Exit::Pass, |path| {
-            let violations = self.kept.take().unwrap_or_default();
-            let (violations, total, doubts) = (&violations[..], counts.violations, &doubts[..]);
-            let html = Watched { from, exit, says: &head, doubts, violations, total }.html();
-            keep(path, "page", Some(html.into_bytes()))
-        });
-        exit.worst(if exit == Exit::Pass { self.unwritten } else { Exit::Pass }).worst(page)
-    }
-
-    /// Why the absence of violations would not mean that there are none.
-    fn doubts(&self) -> Vec<String> {
-        let mut doubts: Vec<String> = self
-            .monitor
-            .doubts()
-            .iter()
-            .map(|doubt| match doubt.number() {
-                Some(number) => format!("{} {}", count(number), doubt.what()),
-                None => doubt.what(),
-            })
-            .collect();
-        let mut doubt = |number: u64, one: &str, many: &str| match number {
-            0 => {}
-            1 => doubts.push(format!("1 {one}")),
-            _ => doubts.push(format!("{} {many}", count(number))),
-        };
-        doubt(self.unreadable, "line could not be read", "lines could not be read");
-        doubt(self.cut, "line was cut off by the end of its writer", "lines were cut off by the end of their writers");
-        doubt(self.late, "call came too late", "calls came too late");
-        doubt(self.untimed, "event had no time", "events had no time");
-        let crowded = ["operation was taken to overlap", "operations were taken to overlap"]
-            .map(|what| format!("{what} with the one before it of the same thread, by their times"));
-        doubt(self.crowded, &crowded[0], &crowded[1]);
-        doubts
     }
 }
 

@@ -99,13 +99,19 @@ pub fn cases(document: &Value) -> Vec<Case> {
     }
     let seconds = document["seconds"].as_f64().unwrap_or(0.0);
     if let Some(tests) = document["tests"].as_array() {
-        return tests.iter().flat_map(|test| of_test(&suite, test)).collect();
+        let lost = document["lost"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        return tests
+            .iter()
+            .flat_map(|test| of_test(&suite, test))
+            .chain(lost.map(|line| of_lost(&suite, line)))
+            .collect();
     }
     if let Some(assertions) = document["assertions"].as_array() {
         return assertions.iter().map(|assertion| of_assertion(&suite, assertion)).collect();
     }
     // A finding that was replayed.
-    if let Some(findings) = document["findings"].as_array().filter(|findings| !findings.is_empty()) {
+    let again = outcome(document) == Outcome::Fail;
+    if let Some(findings) = document["findings"].as_array().filter(|findings| again && !findings.is_empty()) {
         return findings.iter().map(|finding| of_finding(&suite, &text(finding, "test"), finding, seconds)).collect();
     }
     vec![of_history(&suite, document, seconds)]
@@ -153,16 +159,19 @@ fn of_history(suite: &str, document: &Value, seconds: f64) -> Case {
 fn of_test(suite: &str, test: &Value) -> Vec<Case> {
     let name = test["function"].as_str().map_or_else(|| text(test, "test"), str::to_owned);
     let seconds = test["cpu_seconds"].as_f64().unwrap_or(0.0);
-    let findings = test["findings"].as_array().filter(|findings| !findings.is_empty());
+    // A panic that the test asks for is no violation.
+    let expected = test["expected"].as_bool() == Some(true);
+    let findings = test["findings"].as_array().filter(|findings| !findings.is_empty() && !expected);
     if let Some(findings) = findings {
         return findings.iter().map(|finding| of_finding(suite, &name, finding, seconds)).collect();
     }
+    let (covered, reason) = (text(test, "covered"), text(test, "reason"));
     let case = Case {
         suite: suite.to_owned(),
         name,
         outcome: outcome(test),
         kind: test["limit"].as_str().unwrap_or("unknown").to_owned(),
-        message: text(test, "covered"),
+        message: if reason.is_empty() { covered } else { reason },
         place: None,
         seconds,
     };
@@ -178,10 +187,29 @@ fn place_of(finding: &Value) -> Option<(String, Option<u64>)> {
     finding["file"].as_str().map(|file| (file.to_owned(), finding["line"].as_u64()))
 }
 
+/// What there is no report of.
+fn of_lost(suite: &str, line: &str) -> Case {
+    let (label, message) = line.split_once("  ").unwrap_or(("UNKNOWN", line));
+    Case {
+        suite: suite.to_owned(),
+        name: message.split(": ").next().unwrap_or_default().to_owned(),
+        outcome: if label == "ERROR" { Outcome::Error } else { Outcome::Unknown },
+        kind: "no-report".to_owned(),
+        message: message.to_owned(),
+        place: None,
+        seconds: 0.0,
+    }
+}
+
 fn of_finding(suite: &str, name: &str, finding: &Value, seconds: f64) -> Case {
     let place = place_of(finding);
     let path = text(finding, "path");
-    let replay = if path.is_empty() { String::new() } else { format!(" (selvedge replay {path})") };
+    let unsaved = text(finding, "unsaved");
+    let replay = match (path.is_empty(), unsaved.is_empty()) {
+        (false, _) => format!(" (selvedge replay {path})"),
+        (true, false) => format!(" ({unsaved})"),
+        (true, true) => String::new(),
+    };
     Case {
         suite: suite.to_owned(),
         name: name.to_owned(),

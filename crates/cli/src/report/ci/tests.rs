@@ -87,3 +87,20 @@ fn annotations_stay_on_their_lines() {
     assert!(text.contains("::warning file=hard.jsonl,title=linearizability%3A unknown::"), "{text}");
     assert_eq!(annotations::render(&cases(&documents()[1])), "");
 }
+
+#[test]
+fn what_is_not_known_or_expected_is_no_failure() {
+    let outcomes = |document: Value| -> Vec<Outcome> { cases(&document).iter().map(|case| case.outcome).collect() };
+    let finding = json!({"test": "t", "kind": "panic", "message": "m", "path": "f.json"});
+    let replay = |verdict: &str| json!({"file": "f.json", "verdict": verdict, "seconds": 0.1, "findings": [finding]});
+    assert_eq!(outcomes(replay("fail")), [Outcome::Fail]);
+    assert_eq!(outcomes(replay("unknown")), [Outcome::Unknown], "the same schedule did something else");
+    let session = |test: Value, lost: Value| json!({"file": "Cargo.toml", "verdict": "?", "seconds": 1.0, "tests": [test], "lost": lost});
+    let expected = json!({"test": "t", "verdict": "pass", "expected": true, "findings": [finding]});
+    assert_eq!(outcomes(session(expected.clone(), json!([]))), [Outcome::Pass]);
+    let lost = json!(["UNKNOWN  t: no report", "ERROR  a search could not start: why"]);
+    assert_eq!(outcomes(session(expected, lost)), [Outcome::Pass, Outcome::Unknown, Outcome::Error]);
+    let unsaved = json!({"test": "t", "kind": "panic", "message": "m", "unsaved": "not saved: x"});
+    let failed = json!({"test": "t", "verdict": "fail", "findings": [unsaved]});
+    assert_eq!(cases(&session(failed, json!([])))[0].message, "m (not saved: x)");
+}

@@ -241,7 +241,7 @@
       finding.rows.length ? el("div", { class: "walk" }, walk.node, told) : null,
       el("div", { class: "split even" }, el("div", {}, ...nodes(finding.rows.length ? lanes : null, finding.rows.length ? table : null, waitView(finding))),
         el("div", {}, ...nodes(source, memory))),
-      el("p", {}, "Run it again: ", el("code", { class: "copy" }, finding.replay)),
+      finding.unsaved ? el("p", {}, finding.unsaved) : el("p", {}, "Run it again: ", el("code", { class: "copy" }, finding.replay)),
       finding.object ? el("details", {}, el("summary", {}, "As a test of its own"), el("pre", {}, finding.object.regression), el("p", {}, "Only this matrix: ", el("code", { class: "copy" }, finding.object.matrix))) : null);
     return { node, go, walk, start: (step) => walk.go(step) };
   };

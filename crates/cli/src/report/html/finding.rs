@@ -17,6 +17,7 @@ use super::super::{json, objects};
 use super::source::{Source, Sources};
 use super::{Badge, Page};
 use crate::exit::Exit;
+use crate::findings::Saved;
 use crate::quantity::{count, counted};
 
 /// How many rows of an interleaving are shown.
@@ -46,6 +47,9 @@ struct FindingData {
     kind: &'static str,
     sentence: String,
     replay: String,
+    /// Why it cannot be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unsaved: Option<String>,
     threads: Vec<u8>,
     rows: Vec<RowData>,
     left_out: u64,
@@ -138,7 +142,7 @@ impl Replayed<'_> {
     /// The page; `text` is the same report for a terminal.
     pub fn html(&self, text: &str, names: &mut Names) -> String {
         let mut sources = Sources::default();
-        let data = |finding: &Finding| finding_data(finding, self.object, self.file, names, &mut sources);
+        let data = |finding: &Finding| finding_data(finding, self.object, &Saved::at(self.file), names, &mut sources);
         let findings: Vec<FindingData> = self.finding.into_iter().map(data).collect();
         let badge = Badge::of(self.exit);
         let name = self.finding.map_or(String::new(), |finding| clean(&finding.test));
@@ -170,11 +174,12 @@ fn test_data(test: &Tested, time_max: Option<Duration>, names: &mut Names, sourc
     let badge = Badge::of(test.exit());
     let name = test.function.as_ref().map_or(test.report.test.clone(), |name| format!("{name} ({})", test.report.test));
     let mut findings = Vec::new();
-    for (number, (finding, path)) in test.report.findings.iter().zip(&test.paths).enumerate() {
+    for (number, (finding, saved)) in test.report.findings.iter().zip(&test.paths).enumerate() {
         let object = test.object.as_ref().and_then(|object| object.findings.get(number));
-        findings.push(finding_data(finding, object, path, names, sources));
+        findings.push(finding_data(finding, object, saved, names, sources));
     }
     let says = match badge {
+        Badge::Pass if test.expected => "fails under some schedule, as the test expects".to_owned(),
         Badge::Pass => "no violation in what was covered".to_owned(),
         Badge::Fail => findings.iter().map(|finding| finding.kind).collect::<Vec<_>>().join(", "),
         Badge::Unknown => test.open(),
@@ -197,7 +202,7 @@ fn test_data(test: &Tested, time_max: Option<Duration>, names: &mut Names, sourc
 fn finding_data(
     finding: &Finding,
     object: Option<&ObjectFinding>,
-    path: &str,
+    saved: &Saved,
     names: &mut Names,
     sources: &mut Sources,
 ) -> FindingData {
@@ -213,7 +218,11 @@ fn finding_data(
     FindingData {
         kind: object.map_or(finding.kind.name(), |object| object.kind.name()),
         sentence: format!("Run {}{who}: {sentence}.", count(finding.run)),
-        replay: tested::replay_command(path),
+        replay: match saved.error {
+            None => tested::replay_command(&saved.path),
+            Some(_) => String::new(),
+        },
+        unsaved: saved.error.as_ref().map(|_| tested::unsaved(saved)),
         threads,
         left_out,
         waits: waits(finding, names),

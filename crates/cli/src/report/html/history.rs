@@ -119,11 +119,12 @@ impl Decided<'_> {
                         name if name.is_empty() => "An order that explains it".to_owned(),
                         name => format!("An order that explains {name}"),
                     };
-                    self.order(name, &part.order)
+                    self.order(name, &part.order, u32::MAX)
                 });
                 let reason =
                     format!("Linearizable{}: there is an order of the operations that explains it.", self.as_object());
-                (Badge::Pass, vec![reason], Vec::new(), orders.collect())
+                let reasons = [reason].into_iter().chain(sentence::assumption(&self.assumed()));
+                (Badge::Pass, reasons.collect(), Vec::new(), orders.collect())
             }
             Verdict::Fail(failure) => {
                 let reasons =
@@ -144,12 +145,14 @@ impl Decided<'_> {
         Shown { reading, file, badge, reasons, violation, orders, later, counting, text }.render()
     }
 
-    fn order(&self, name: String, ops: &[OpId]) -> Order {
-        let (initial, states) = replay::states(self.reading(), self.initial, ops).unwrap_or_default();
+    /// An order, in which what returned in the event `before` or later counts as pending.
+    fn order(&self, name: String, ops: &[OpId], before: u32) -> Order {
+        let (initial, states) = replay::states(self.reading(), self.initial, ops, before).unwrap_or_default();
         Order { name, ops: ops.iter().map(|op| op.0).collect(), initial, states, ..Order::default() }
     }
 
-    /// The longest orders that were found, with why nothing fits after them.
+    /// How far orders get, with why nothing fits after them: first the one that is part of the evidence, if one is, and the
+    /// longest of a search of its own.
     fn longest(&self, failure: &Failure) -> Vec<Order> {
         let ops = self.part(failure);
         // A long history is searched only where it goes wrong.
@@ -166,14 +169,15 @@ impl Decided<'_> {
         let beginning = &beginning[..beginning.len().saturating_sub(SEARCHED_END)];
         let mut partials = partial::longest(self.reading(), self.initial, &ops, beginning);
         let mut orders = Vec::new();
-        if let Violation::Unplaced { operation, partial, .. } = &failure.violation
-            && partials.first().is_none_or(|first| first.order.len() < partial.len())
-        {
-            orders.push(self.ends(self.order("The longest order found".to_owned(), partial), 0, |reading| {
+        if let Violation::Unplaced { operation, partial, .. } = &failure.violation {
+            let (name, end) =
+                ("An order of all that returned before".to_owned(), self.log.history.operation(*operation).end());
+            orders.push(self.ends(self.order(name, partial, end), 0, |reading| {
                 let why = replay::replay(reading, self.initial, partial, *operation);
                 let why = why.map(|after| after.describe(reading, *operation)).unwrap_or_default();
                 format!("{} does not fit here.{why}", reading.label(*operation))
             }));
+            partials.retain(|other| other.order != *partial);
             partials.truncate(2);
         }
         for partial in partials {
@@ -181,7 +185,7 @@ impl Decided<'_> {
                 0 => "The longest order found".to_owned(),
                 number => format!("Another order, number {}", number + 1),
             };
-            let order = self.ends(self.order(name, &partial.order), orders.len(), |_| {
+            let order = self.ends(self.order(name, &partial.order, u32::MAX), orders.len(), |_| {
                 format!("{} {}", left_out(&partial, ops.len()), self.dead_end(&partial)).trim().to_owned()
             });
             let stuck = partial.stuck.iter().take(STUCK_MAX).map(|(op, why)| (op.0, why.clone())).collect();

@@ -3,9 +3,11 @@
 use selvedge_model::{Drawn, Reason, Trace, Verdict};
 use serde::Serialize;
 
-use super::super::model::{Checked, Outcome, Page as Report, explanation, headline, numbers, one_line, reductions};
+use super::super::json;
+use super::super::model::{
+    Checked, Outcome, Page as Report, explanation, headline, numbers, one_line, reductions, unknown,
+};
 use super::super::text::{clean, strip};
-use super::super::{Entry, json};
 use super::{Badge, Page};
 use crate::quantity::counted;
 
@@ -67,20 +69,16 @@ struct Space {
 impl Report<'_> {
     /// The page; `text` is the same report for a terminal, and `spaces` are the states of each claim's system where they are few.
     pub fn html(&self, text: &str, spaces: &[Option<Drawn>]) -> String {
-        let entry: Entry = self.entry();
         let claims: Vec<Claim> =
             self.checked.iter().zip(spaces).map(|(checked, space)| self.claim(checked, space.as_ref())).collect();
         let number = |badge| claims.iter().filter(|claim| claim.badge == badge).count();
         let parts = [(Badge::Fail, "refuted"), (Badge::Unknown, "without an answer"), (Badge::Pass, "fulfilled")];
         let parts = parts.iter().filter(|(badge, _)| number(*badge) > 0);
         let parts: Vec<String> = parts.map(|(badge, word)| format!("{} {word}", number(*badge))).collect();
-        let summary = match parts.is_empty() {
-            true => "The model is well formed; it claims nothing.".to_owned(),
-            false => format!("{}: {}.", counted(claims.len() as u64, "assertion"), parts.join(", ")),
-        };
+        let summary = format!("{}: {}.", counted(claims.len() as u64, "assertion"), parts.join(", "));
         let model = self.text.lines().map(|line| clean(&line.replace('\t', "    "))).collect();
         Page {
-            badge: Badge::of(entry.exit),
+            badge: Badge::of(self.verdict()),
             title: &clean(self.file),
             reasons: &[summary],
             view: include_str!("model.html"),
@@ -110,6 +108,7 @@ impl Report<'_> {
                 (says, numbers.into_iter().flatten().collect::<Vec<_>>().join("; "), why.collect(), repeats)
             }
             Outcome::Trouble(trouble) => (clean(&trouble.to_string()), String::new(), Vec::new(), None),
+            Outcome::Unfinished(limit) => (strip(&unknown(limit)), String::new(), Vec::new(), None),
         };
         Claim {
             number: checked.number,

@@ -1,6 +1,7 @@
 //! Kernels of the built-in objects: those whose serial executions are a context-free language once the values are known.
 //!
-//! Invariant: each has exactly the serial executions of the object of that name in [`crate::object`].
+//! Invariant: each that has the name of an object has exactly the serial executions of that object in [`crate::object`].
+//! [`COUNTER`] and [`bounded_semaphore`] are objects of their own.
 
 use std::fmt::Write;
 

@@ -19,15 +19,29 @@ fn insertions_take_and_removals_return_their_value() {
     assert_eq!(log.declared.as_deref(), Some("priority-queue"));
     assert_eq!(log.call_line(crate::OpId(0)), 5);
     ok(
-        "push -1 1 2\npeek -1 3 4\npop_back a 5 6\nread -1 7 8\n",
-        &["0: push(-1) 0-1 = nil", "0: peek() 2-3 = nil", "0: pop_back() 4-5 = a", "0: read() 6-7 = -1"],
+        "push 1 1 2\npeek -1 3 4\npop_back a 5 6\nread -1 7 8\n",
+        &["0: push(1) 0-1 = nil", "0: peek() 2-3 = nil", "0: pop_back() 4-5 = a", "0: read() 6-7 = -1"],
     );
+    ok("push -1 1 2\npop 3 3 4\n", &["0: push(-1) 0-1 = nil", "0: pop() 2-3 = 3"]);
+    ok("write -1 1 2\nread -1 3 4\n", &["0: write(-1) 0-1 = nil", "0: read() 2-3 = -1"]);
+    let both = "-1 stands for nothing where values are taken out, so it cannot be put in too; see line";
+    bad("push -1 1 2\npop -1 3 4\n", &format!("line 2, column 5: {both} 1"));
+    bad("# queue\ndeq -1 1 2\nenq 1 3 4\nenq -1 5 6\n", &format!("line 4, column 5: {both} 2"));
 }
 
 #[test]
-fn equal_times_overlap() {
-    ok("enq 1 1 3\ndeq 1 3 4\n", &["0: enq(1) 0-2 = nil", "1: deq() 1-3 = 1"]);
+fn an_operation_that_ends_when_another_starts_precedes_it() {
+    ok("enq 1 1 3\ndeq 1 3 4\n", &["0: enq(1) 0-1 = nil", "0: deq() 2-3 = 1"]);
+    ok("enq 1 1 3\ndeq 1 2 4\n", &["0: enq(1) 0-2 = nil", "1: deq() 1-3 = 1"]);
+    ok("deq 1 3000000 4000000\nenq 1 1 3000000\n", &["0: enq(1) 0-1 = nil", "0: deq() 2-3 = 1"]);
+}
+
+#[test]
+fn an_operation_without_length_stands_between_those_that_touch_it() {
     ok("enq 1 5 5\n", &["0: enq(1) 0-1 = nil"]);
+    ok("enq 3 5 9\nenq 2 5 5\nenq 1 1 5\n", &["0: enq(1) 0-1 = nil", "0: enq(2) 2-3 = nil", "0: enq(3) 4-5 = nil"]);
+    ok("enq 1 5 5\nenq 2 5 5\n", &["0: enq(1) 0-2 = nil", "1: enq(2) 1-3 = nil"]);
+    ok("enq 1 1 9\nenq 2 5 5\n", &["0: enq(1) 0-3 = nil", "1: enq(2) 1-2 = nil"]);
 }
 
 #[test]

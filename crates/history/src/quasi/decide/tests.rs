@@ -27,7 +27,8 @@ fn explained(out: &[i64], factor: u32, effort: Effort, budget: &Budget) -> Reaso
     let of = history.operations().iter().map(class).collect();
     let classing = Classing { of, probes: vec![(Input::Deq, (1, 1))], insertion: (0, 0) };
     let rules = Rules { factors: vec![0, factor], ..Rules::default() };
-    let question = Question { spec: &Queue, history: &history, classing: &classing, rules: &rules, budget };
+    let question =
+        Question { spec: &Queue, history: &history, classing: &classing, rules: &rules, goes_on: false, budget };
     question.explain(&rules, 9, effort, &mut 0)
 }
 

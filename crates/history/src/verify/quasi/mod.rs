@@ -7,6 +7,8 @@
 mod orders;
 mod search;
 
+use std::collections::HashMap;
+
 use super::simulate::{Action, Kind, Side};
 use super::{Members, Reading, Refusal, Stop, read};
 use crate::certificate::quasi::{QuasiCertificate, QuasiClaim, QuasiViolation, VERSION};
@@ -209,6 +211,33 @@ fn brings<'a>(action: &'a Action, result: Option<&Value>) -> Option<&'a Value> {
         Action::Insert(_, value) => Some(value),
         Action::Add(value) if result != Some(&Value::Bool(false)) => Some(value),
         _ => None,
+    }
+}
+
+/// The values that may come in after the events before `cut`, where nothing ties a value to its insertion: those that the
+/// history brings later, as often as it does, and those that it never brings, once.
+struct ToCome {
+    /// How often the history brings each value, and how often after the cut.
+    brought: HashMap<Value, (usize, usize)>,
+}
+
+impl ToCome {
+    fn new(members: &Members<'_>, cut: u32) -> Result<Self, Stop> {
+        let mut brought: HashMap<Value, (usize, usize)> = HashMap::new();
+        for &op in &members.ops {
+            let operation = members.reading.operation(op)?;
+            if let Some(value) = brings(members.reading.action(op), operation.output()) {
+                let (all, later) = brought.entry(value.clone()).or_default();
+                *all += 1;
+                *later += usize::from(operation.call >= cut);
+            }
+        }
+        Ok(ToCome { brought })
+    }
+
+    /// Whether the value may come in once more, when it did so often after the cut.
+    fn allows(&self, value: &Value, times: usize) -> bool {
+        times < self.brought.get(value).map_or(1, |&(_, later)| later)
     }
 }
 

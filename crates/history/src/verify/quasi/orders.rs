@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Rules, brings, needs};
+use super::{Rules, ToCome, brings, needs};
 use crate::certificate::quasi::{QuasiOrders, QuasiPlaced};
 use crate::verify::simulate::Action;
 use crate::verify::{Members, Reading, Refusal, Stop, read};
@@ -196,6 +196,7 @@ fn precedence(
             calls.entry(value).or_default().push(operation.call);
         }
     }
+    let to_come = ToCome::new(members, cut)?;
     let given: HashMap<OpId, &Value> = orders.results.iter().map(|(op, result)| (*op, result)).collect();
     let mut taken: HashMap<Value, usize> = HashMap::new();
     let mut later: HashMap<Value, usize> = HashMap::new();
@@ -220,10 +221,12 @@ fn precedence(
             }
         };
         if is_later && let Some(value) = brings(&action, Some(&result)) {
-            if !rules.is_free && calls.contains_key(value) {
+            let times = later.entry(value.clone()).or_default();
+            let again = if rules.is_free { !to_come.allows(value, *times) } else { calls.contains_key(value) };
+            if again {
                 return Err(Refusal::Continued.into());
             }
-            *later.entry(value.clone()).or_default() += 1;
+            *times += 1;
         }
         if rules.is_free {
             continue;

@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Rules, bare_calls, brings, insertion, needs};
+use super::{Rules, ToCome, bare_calls, brings, insertion, needs};
 use crate::Value;
 use crate::verify::simulate::{Action, Object};
 use crate::verify::{Members, Stop};
@@ -55,6 +55,8 @@ struct Configuration {
     lines: Vec<Line>,
     /// Insertions added after the end.
     added: usize,
+    /// What they and others after the end brought, ascending.
+    brought: Vec<Value>,
 }
 
 struct Search<'a> {
@@ -68,6 +70,8 @@ struct Search<'a> {
     continues: bool,
     /// The object before anything happened.
     start: &'a Object,
+    /// What may come in after the end.
+    to_come: ToCome,
     /// No two insertions bring the same value.
     is_distinct: bool,
     todo: Vec<Configuration>,
@@ -106,13 +110,21 @@ pub(super) fn exists(members: &Members<'_>, rules: &Rules, cut: u32) -> Result<b
         known: HashMap::new(),
         continues: !rules.is_closed && !reading.is_stuck(),
         start: &reading.start,
+        to_come: ToCome::new(members, cut)?,
         is_distinct: false,
         todo: Vec::new(),
     };
     let mut values = HashSet::new();
     search.is_distinct = search.moves.iter().filter_map(|step| brings(step.action, None)).all(|v| values.insert(v));
     let lines = vec![Line::default(); rules.factors.len()];
-    search.todo.push(Configuration { at: 0, object: reading.start.clone(), out: Vec::new(), lines, added: 0 });
+    search.todo.push(Configuration {
+        at: 0,
+        object: reading.start.clone(),
+        out: Vec::new(),
+        lines,
+        added: 0,
+        brought: Vec::new(),
+    });
     let mut seen: HashSet<Configuration> = HashSet::new();
     while let Some(mut configuration) = search.todo.pop() {
         reading.budget.check()?;
@@ -362,6 +374,16 @@ impl Search<'_> {
         self.rules.is_free || brings(action, result.as_ref()).is_none()
     }
 
+    /// Adds what `x` brings after the end to what was brought there; whether it may.
+    fn brings_later(&self, x: &Act, brought: &mut Vec<Value>) -> bool {
+        let Meaning { action, result, .. } = &self.acts[x.0];
+        let Some(value) = brings(action, result.as_ref()) else { return true };
+        let times = brought.iter().filter(|other| *other == value).count();
+        brought.push(value.clone());
+        brought.sort_unstable();
+        self.to_come.allows(value, times)
+    }
+
     fn step(&mut self, from: &Configuration, step: Option<usize>, x: &Act, y: &Act) {
         let Meaning { action, result, class, .. } = &self.acts[y.0];
         let Some(result) = result else { return };
@@ -373,12 +395,17 @@ impl Search<'_> {
         if self.acts[x.0].class != class {
             return;
         }
+        let mut brought = from.brought.clone();
+        if step.is_none() && !self.brings_later(x, &mut brought) {
+            return;
+        }
         let lines =
             if self.rules.factors[class] == 0 { vec![from.lines[class].clone()] } else { self.both(from, x, y) };
         for line in lines {
             let mut next = Configuration { object: object.clone(), ..from.clone() };
             next.added += usize::from(step.is_none() && from.lines[class].lin.is_empty());
             next.lines[class] = line;
+            next.brought.clone_from(&brought);
             next.out.extend(step.map(|step| (step, x.clone())));
             next.out.sort_unstable();
             self.todo.push(next);

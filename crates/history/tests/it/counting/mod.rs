@@ -9,6 +9,7 @@
 //!
 //! The last one in pieces: with `SELVEDGE_COUNTING_FROM=200000` and `SELVEDGE_COUNTING=400000` those from the 200,000th to before the 400,000th.
 
+mod kernels;
 mod online;
 mod sound;
 mod theorem;

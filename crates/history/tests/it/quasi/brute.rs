@@ -32,12 +32,15 @@ pub fn holds(shape: Shape, ops: &[Op], relaxed: Relaxed, rules: &Rules) -> bool 
     values.dedup();
     let mut alphabet: Vec<Did> = values.iter().map(|&value| Did::Take(Some(value))).collect();
     alphabet.push(Did::Take(None));
-    alphabet.extend(values.iter().map(|&value| Did::Put(value)));
+    // What comes in later is new.
+    alphabet.extend([Did::Put(NEW), Did::Take(Some(NEW))]);
     if rules.causality == Causality::Causal {
-        // What comes in later is new: what the history takes out came in before.
-        alphabet.retain(|did| !matches!(did, Did::Put(_)));
-        alphabet.extend([Did::Put(NEW), Did::Take(Some(NEW))]);
+        // What the history takes out came in before.
         alphabet.retain(|&did| relaxed.class(did).1 > 0);
+    } else {
+        // What the history takes out and never puts in may still come in.
+        let puts = |value: i64| ops.iter().any(|op| op.did == Did::Put(value));
+        alphabet.extend(values.iter().filter(|&&value| !puts(value)).map(|&value| Did::Put(value)));
     }
     let factor = relaxed.factors().into_iter().max().unwrap_or(0) as usize;
     let later_max = match (rules.reading, rules.causality) {
@@ -82,6 +85,10 @@ impl Search<'_> {
         let later = order.iter().filter(|entry| entry.0.is_none()).count();
         if all && later < self.later_max {
             for &did in &self.alphabet {
+                // Nothing is put in a second time.
+                if matches!(did, Did::Put(_)) && order.contains(&(None, did)) {
+                    continue;
+                }
                 if self.cause(order, did).is_some() || self.brought_later(order, did) {
                     order.push((None, did));
                     let found = self.linearize(order, usize::MAX - 1);
@@ -193,8 +200,8 @@ pub fn check(shape: Shape, ops: &[Op], order: &[(Option<usize>, Did)], run: &[u3
         let cause = search.cause(&order[..i], did);
         let Some(op) = op else {
             assert!(rules.reading == Reading::Prefix, "a continuation: {}", context());
-            let again = ops.iter().any(|op| op.did == did && matches!(did, Did::Put(_)));
-            assert!(rules.causality == Causality::Free || !again, "put in again: {}", context());
+            let again = ops.iter().any(|op| op.did == did) || order[..i].contains(&(None, did));
+            assert!(!(again && matches!(did, Did::Put(_))), "put in again: {}", context());
             let free = rules.causality == Causality::Free || relaxed.class(did).1 > 0;
             assert!(free && (cause.is_some() || search.brought_later(&order[..i], did)), "{}", context());
             moment = usize::MAX - 1;

@@ -5,7 +5,7 @@ use selvedge_history::format::{self, Format};
 use selvedge_history::object::Kind;
 use selvedge_history::quasi::{self, Causality, Order, Reading, Relaxation, Rules};
 use selvedge_history::verify::verify_quasi;
-use selvedge_history::{Budget, Log, OpId, Verdict};
+use selvedge_history::{Budget, Log, OpId, Value, Verdict};
 
 use super::small::{self, Did, Op, Relaxed, SHAPES, Shape};
 use crate::random::Rng;
@@ -113,8 +113,10 @@ fn what_the_checker_writes_is_believed_and_the_opposite_is_not() {
                 assert_eq!(passed, small::library(shape, &ops, relaxed, &rules), "{ops:?}");
                 let context = || format!("{shape:?} {classes} {rules:?}\n{ops:?}\n{certificate:?}");
                 assert!(is_believed(&log, &certificate), "{}", context());
-                let opposite = QuasiCertificate { claim: opposite(&certificate.claim, &log), ..certificate.clone() };
-                assert!(!is_believed(&log, &opposite), "{} but {opposite:?}", context());
+                for claim in opposites(&certificate.claim, &log) {
+                    let opposite = QuasiCertificate { claim, ..certificate.clone() };
+                    assert!(!is_believed(&log, &opposite), "{} but {opposite:?}", context());
+                }
                 *(if passed { &mut passes } else { &mut fails }) += 1;
             }
         }
@@ -123,19 +125,19 @@ fn what_the_checker_writes_is_believed_and_the_opposite_is_not() {
     assert!(passes > 50 && fails > 50, "{passes} and {fails}");
 }
 
-/// A claim of the other verdict that is as good as one can make it.
-fn opposite(claim: &QuasiClaim, log: &Log) -> QuasiClaim {
+/// Claims of the other verdict that are as good as one can make them: of a pass, that some prefix fails.
+fn opposites(claim: &QuasiClaim, log: &Log) -> Vec<QuasiClaim> {
     match claim {
         QuasiClaim::Pass { .. } => {
             let marks = log.history.marks();
-            let last = marks.iter().rposition(|mark| mark.is_return());
-            let Some(last) = last else { return QuasiClaim::Fail { part: Default::default(), violation: none() } };
-            let operation = marks[last].op();
-            let events = last as u32 + 1;
-            let (before, excess, not_enough) = (None, None, None);
-            let violation =
-                QuasiViolation::QuasiUnplaced { operation, events, shortest: true, before, excess, not_enough };
-            QuasiClaim::Fail { part: Default::default(), violation }
+            let returns = marks.iter().enumerate().filter(|(_, mark)| mark.is_return());
+            let fails = returns.map(|(last, mark)| {
+                let (operation, events) = (mark.op(), last as u32 + 1);
+                let (before, excess, not_enough) = (None, None, None);
+                QuasiViolation::QuasiUnplaced { operation, events, shortest: true, before, excess, not_enough }
+            });
+            let fails = fails.chain([none()]);
+            fails.map(|violation| QuasiClaim::Fail { part: Default::default(), violation }).collect()
         }
         QuasiClaim::Fail { .. } => {
             let complete =
@@ -144,9 +146,66 @@ fn opposite(claim: &QuasiClaim, log: &Log) -> QuasiClaim {
                 complete.map(selvedge_history::certificate::quasi::QuasiPlaced::Operation).collect();
             let run = (0..linearization.len() as u32).collect();
             let orders = QuasiOrders { linearization, run, ..QuasiOrders::default() };
-            QuasiClaim::Pass { orders: vec![orders] }
+            vec![QuasiClaim::Pass { orders: vec![orders] }]
         }
     }
+}
+
+/// Without the causal guard the future may bring what came out too early, but nothing that the history has itself.
+#[test]
+fn a_value_does_not_come_in_again_to_explain_a_second_removal() {
+    let (put, take) = (Did::Put(1), Did::Take(Some(1)));
+    let serial = |dids: &[Did]| {
+        let op = |(i, &did): (usize, &Did)| Op { thread: 0, did, call: 2 * i, ret: 2 * i + 1 };
+        log(&dids.iter().enumerate().map(op).collect::<Vec<_>>())
+    };
+    let rules = Rules { causality: Causality::Free, ..Rules::default() };
+    for (dids, passes) in [
+        (&[put, take, take][..], false),
+        (&[take], true),
+        (&[take, put], true),
+        (&[take, take], false),
+        (&[take, take, put], false),
+        (&[put, take, take, put], true),
+        (&[put, take, take, put, take], false),
+    ] {
+        let log = serial(dids);
+        for order in [Order::Distance, Order::Strict] {
+            let rules = Rules { order, ..rules.clone() };
+            let certificate = certified(&log, Shape::Queue, "remove=1", &rules);
+            assert_eq!(matches!(certificate.claim, QuasiClaim::Pass { .. }), passes, "{dids:?} {order:?}");
+            assert!(is_believed(&log, &certificate), "{dids:?} {order:?}");
+            for claim in opposites(&certificate.claim, &log) {
+                let opposite = QuasiCertificate { claim, ..certificate.clone() };
+                assert!(!is_believed(&log, &opposite), "{dids:?} {order:?}: {opposite:?}");
+            }
+        }
+    }
+}
+
+/// Orders that bring a value a second time after the end show nothing.
+#[test]
+fn orders_that_make_up_an_insertion_are_refused() {
+    use selvedge_history::certificate::quasi::QuasiPlaced::{Later, Operation};
+    let dids = [Did::Put(1), Did::Take(Some(1)), Did::Take(Some(1))];
+    let op = |(i, &did): (usize, &Did)| Op { thread: 0, did, call: 2 * i, ret: 2 * i + 1 };
+    let log = log(&dids.iter().enumerate().map(op).collect::<Vec<_>>());
+    let later = |method: &str, argument| Later { method: method.to_owned(), argument, result: Value::Nil };
+    let orders = QuasiOrders {
+        linearization: vec![
+            Operation(OpId(0)),
+            Operation(OpId(1)),
+            Operation(OpId(2)),
+            later("enq", Value::Int(1)),
+            later("deq", Value::Nil),
+        ],
+        run: vec![0, 1, 4, 3, 2],
+        ..QuasiOrders::default()
+    };
+    let rules = Rules { causality: Causality::Free, ..Rules::default() };
+    let claim = QuasiClaim::Pass { orders: vec![orders] };
+    let made_up = certificate(&log, Shape::Queue, "remove=1", &rules, claim);
+    assert!(!is_believed(&log, &made_up));
 }
 
 fn none() -> QuasiViolation {

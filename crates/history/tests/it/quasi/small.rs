@@ -166,7 +166,7 @@ fn ask<S: Sequential<Output = Value>>(
         insertion: classes(Did::Put(0)),
     };
     let budget = Budget::new();
-    let question = Question { spec, history: &history, classing: &classing, rules, budget: &budget };
+    let question = Question { spec, history: &history, classing: &classing, rules, goes_on: false, budget: &budget };
     match question.decide(&mut 0) {
         Verdict::Pass(all) => {
             for orders in &all {

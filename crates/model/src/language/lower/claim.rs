@@ -4,6 +4,7 @@ use super::super::ast::{self, Best, Claim, Formula, Subject};
 use super::super::check::{Condition, Goal, Proposition, Temporal, Unchecked};
 use super::super::diagnostic::{Code, Diagnostic};
 use super::super::labels::{FALSE, Joint, TRUE};
+use super::events::Doings;
 use super::{Lowered, Lowering, Own, Ty};
 
 impl Lowering<'_> {
@@ -36,7 +37,13 @@ impl Lowering<'_> {
                 };
                 Goal::Reaches(condition, best)
             }
-            Claim::Refines { mode, spec, quasi } => self.refinement(*mode, spec, quasi.as_ref())?,
+            Claim::Refines { mode, spec, quasi } => {
+                let goal = self.refinement(*mode, spec, quasi.as_ref())?;
+                if let Goal::Linearizable { object, .. } = goal {
+                    self.makes_calls(&assertion.subject, def as usize, object)?;
+                }
+                goal
+            }
             Claim::Satisfies(formula) => Goal::Satisfies(self.formula(formula)?),
         };
         Ok(Unchecked { span: assertion.span, def, args, goal })
@@ -83,24 +90,37 @@ impl Lowering<'_> {
         let Some(quasi) = quasi else {
             return Ok(Goal::Linearizable { object, classes: Vec::new(), strict: false, free: false });
         };
-        let mut classes = Vec::new();
+        let classes = self.classes(object, spec, quasi)?;
+        Ok(Goal::Linearizable { object, classes, strict: quasi.strict, free: quasi.free })
+    }
+
+    /// The classes of operations with their factors; a class without operations is that of all others.
+    fn classes(&mut self, object: usize, spec: &Subject, quasi: &ast::Quasi) -> Lowered<Vec<(Vec<usize>, u32)>> {
+        // An operation that is written several times is one method.
+        let mut known: Vec<&str> = Vec::new();
+        for operation in &self.model.objects[object].operations {
+            if !known.contains(&operation.name.text.as_str()) {
+                known.push(&operation.name.text);
+            }
+        }
+        if quasi.classes.is_empty() {
+            return self.error(Code::Range, spec.name.span, "`quasi` needs a class of operations, such as {deq: 1}");
+        }
+        let mut classes: Vec<(Vec<usize>, u32)> = Vec::new();
         for (names, factor) in &quasi.classes {
             let mut operations = Vec::new();
             for name in names {
-                // An operation that is written several times is one method.
-                let mut known: Vec<&str> = Vec::new();
-                for operation in &self.model.objects[object].operations {
-                    if !known.contains(&operation.name.text.as_str()) {
-                        known.push(&operation.name.text);
-                    }
+                let Some(at) = known.iter().position(|known| *known == name.text) else {
+                    let message = format!("`{}` has no operation `{}`", spec.name.text, name.text);
+                    return self.error(Code::Unknown, name.span, message);
+                };
+                if operations.contains(&at) || classes.iter().any(|(others, _)| others.contains(&at)) {
+                    return self.error(Code::Twice, name.span, format!("`{}` is in a class already", name.text));
                 }
-                match known.iter().position(|known| *known == name.text) {
-                    Some(at) => operations.push(at),
-                    None => {
-                        let message = format!("`{}` has no operation `{}`", spec.name.text, name.text);
-                        return self.error(Code::Unknown, name.span, message);
-                    }
-                }
+                operations.push(at);
+            }
+            if names.is_empty() && classes.iter().any(|(others, _)| others.is_empty()) {
+                return self.error(Code::Twice, self.model.expr_span(*factor), "`*` has a factor already");
             }
             let value = self.constant(*factor)?;
             if !(0..=64).contains(&value) {
@@ -108,7 +128,19 @@ impl Lowering<'_> {
             }
             classes.push((operations, value as u32));
         }
-        Ok(Goal::Linearizable { object, classes, strict: quasi.strict, free: quasi.free })
+        Ok(classes)
+    }
+
+    /// Refuses a process that makes no call of the object: nothing would be compared.
+    fn makes_calls(&self, subject: &Subject, def: usize, object: usize) -> Lowered<()> {
+        let (object, doings) = (&self.model.objects[object], Doings::of_one(self.model, def));
+        let calls: Vec<String> = object.operations.iter().map(|op| format!("{}_inv", op.name.text)).collect();
+        if calls.iter().any(|call| doings.has(call)) {
+            return Ok(());
+        }
+        let message = format!("`{}` makes no call of `{}`", subject.name.text, object.name.text);
+        let error = Diagnostic::new(Code::Unknown, subject.name.span, message);
+        Err(Box::new(error.help(format!("its events would have to be {}", calls.join(", ")))))
     }
 
     fn formula(&mut self, formula: &Formula) -> Lowered<Temporal> {
@@ -133,16 +165,30 @@ impl Lowering<'_> {
             Formula::Next(a) => Temporal::Next(Box::new(self.formula(a)?)),
             Formula::Always(a) => Temporal::always(self.formula(a)?),
             Formula::Eventually(a) => Temporal::eventually(self.formula(a)?),
-            Formula::Label(text) => Temporal::Atom(Proposition::Printed(text.clone())),
+            Formula::Label(label) => {
+                self.known_label(&label.text, label.span)?;
+                Temporal::Atom(Proposition::Printed(label.text.clone()))
+            }
             Formula::Event(event) => {
                 let name = &event.name.text;
                 let is_condition = self.defines.contains_key(name.as_str())
                     || self.variables.contains_key(name.as_str())
                     || self.constants.contains_key(name.as_str());
                 if event.args.is_empty() && is_condition {
+                    if self.known_event(event).is_ok() {
+                        let error = Diagnostic::new(
+                            Code::Twice,
+                            event.name.span,
+                            format!("`{name}` is an event and the name of a condition"),
+                        );
+                        return Err(Box::new(error.help(format!(
+                            "write \"{name}\", in quotes, for the event, or give the condition another name"
+                        ))));
+                    }
                     let condition = self.named_condition(&event.name)?;
                     return Ok(Temporal::Atom(Proposition::Holds(Condition(condition))));
                 }
+                self.known_event(event)?;
                 let mut values = Vec::new();
                 for &arg in &event.args {
                     let (_, ty) = self.expr(arg, &mut Own::default())?;

@@ -7,6 +7,7 @@
 
 mod claim;
 mod declaration;
+mod events;
 mod expression;
 mod object;
 mod process;
@@ -136,6 +137,8 @@ struct Lowering<'a> {
     infos: Vec<ChannelInfo>,
     data: Vec<i32>,
     labels: Labels,
+    /// What the processes do, by their text.
+    doings: events::Doings<'a>,
 }
 
 /// Compiles a model, or says all that is wrong with it.
@@ -143,6 +146,7 @@ pub(crate) fn lower(model: &Model, text: &str) -> Result<Compiled, Vec<Diagnosti
     let mut lowering = Lowering::new(model, text);
     lowering.node(Node::Done, &Own::default());
     lowering.declare();
+    lowering.doings = events::Doings::of_all(model);
     let defs = lowering.define_all();
     let objects = lowering.objects(text);
     let claims = lowering.claims();
@@ -197,6 +201,7 @@ impl<'a> Lowering<'a> {
             infos: Vec::new(),
             data: Vec::new(),
             labels: Labels::default(),
+            doings: events::Doings::default(),
         }
     }
 

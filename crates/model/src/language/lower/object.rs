@@ -87,6 +87,8 @@ impl<'a> Lowering<'a> {
         let guard = operation.guard.map(|guard| self.condition(guard, &mut own)).transpose()?;
         let block = self.block(&operation.body, &mut own, true)?;
         let finds = block.iter().any(|statement| self.answers_something(statement));
+        let writes = writes(&block);
+        let (nothing, ends) = self.leaves_alone(&block, writes);
         let has_value = !operation.params.is_empty();
         let traffic = (has_value && changes(&block, &Change::puts), !has_value && changes(&block, &Change::takes));
         let block = self.intern_block(block);
@@ -96,7 +98,8 @@ impl<'a> Lowering<'a> {
                 methods.push(Method {
                     name: name.clone(),
                     values: Vec::new(),
-                    may_find_nothing: false,
+                    answers: false,
+                    returns_untouched: false,
                     puts: false,
                     takes: false,
                     call: self.named_event(&format!("{name}_inv"), operation, labels)?,
@@ -105,7 +108,8 @@ impl<'a> Lowering<'a> {
                 methods.len() - 1
             }
         };
-        methods[method].may_find_nothing |= finds;
+        methods[method].answers |= finds;
+        methods[method].returns_untouched |= nothing || ends;
         methods[method].puts |= traffic.0;
         methods[method].takes |= traffic.1;
         for value in values {
@@ -113,7 +117,7 @@ impl<'a> Lowering<'a> {
                 methods[method].values.push(value);
             }
         }
-        Ok(Way { method, guard, block })
+        Ok(Way { method, guard, block, writes, place: self.place(operation.name.span) })
     }
 
     /// Whether a statement may return something other than the constant 0.
@@ -125,6 +129,34 @@ impl<'a> Lowering<'a> {
             St::While(_, body, _) => body.iter().any(|inner| self.answers_something(inner)),
             _ => false,
         }
+    }
+
+    /// Whether the block may return 0 before it has written anything, and whether it may come to its end so. In a block that never writes, a
+    /// value that is computed is what was asked for, even if it is 0; in others, it may be what a variable began with.
+    fn leaves_alone(&self, block: &[St], writes: bool) -> (bool, bool) {
+        let mut found = false;
+        for statement in block {
+            match statement {
+                St::Set { .. } | St::SetElement { .. } | St::Change { .. } => return (found, false),
+                St::SetLocal(..) => {}
+                St::Return(value) => {
+                    let zero = match self.exprs[value.0 as usize] {
+                        super::super::program::Ex::Const(value) => value == 0,
+                        _ => writes,
+                    };
+                    return (found || zero, false);
+                }
+                St::If(_, then, otherwise) => {
+                    let (a, b) = (self.leaves_alone(then, writes), self.leaves_alone(otherwise, writes));
+                    found |= a.0 || b.0;
+                    if !a.1 && !b.1 {
+                        return (found, false);
+                    }
+                }
+                St::While(_, body, _) => found |= self.leaves_alone(body, writes).0,
+            }
+        }
+        (found, true)
     }
 
     /// An event that some process must have, or the object would be compared with nothing.
@@ -143,6 +175,16 @@ impl<'a> Lowering<'a> {
         }
         Ok(labels.name(name, Joint::Dot))
     }
+}
+
+/// Whether a block may write to a variable or a collection of the object.
+fn writes(block: &[St]) -> bool {
+    block.iter().any(|statement| match statement {
+        St::Set { .. } | St::SetElement { .. } | St::Change { .. } => true,
+        St::If(_, then, otherwise) => writes(then) || writes(otherwise),
+        St::While(_, body, _) => writes(body),
+        St::SetLocal(..) | St::Return(_) => false,
+    })
 }
 
 /// Whether a block changes a collection in such a way.

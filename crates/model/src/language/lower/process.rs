@@ -396,6 +396,7 @@ impl<'a> Lowering<'a> {
 
     /// Events of an alphabet or of a hiding.
     pub(super) fn events(&mut self, set: &EventSet, own: &mut Own) -> Lowered<Events> {
+        self.known_event(&set.event)?;
         let indices = self.ranges(&set.indices, own)?;
         let depth = self.scope.len();
         let outer = std::mem::take(&mut own.bound);

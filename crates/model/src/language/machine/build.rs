@@ -47,7 +47,6 @@ pub(in super::super) fn apply(
         out.extend_from_slice(&state[cursor..splice.start as usize]);
         match splice.target {
             Target::Nothing => {}
-            Target::Word(word) => out.push(word),
             Target::Words(range) => out.extend_from_slice(range.of(&scratch.words)),
             Target::Node(node, env) => instantiate(program, node, env.of(&scratch.words), &mut out, 0)?,
         }
@@ -89,7 +88,7 @@ pub(super) fn instantiate(program: &Program, node: NodeId, env: &[i32], out: &mu
             instantiate(program, body.node, &env_of(body, env, &[]), out, depth)
         }
         Node::Atomic { body, run } => {
-            head(*run, &[0]);
+            head(*run, &[]);
             instantiate(program, body.node, &env_of(body, env, &[]), out, depth)
         }
         Node::Interrupt { first, second, run } => {

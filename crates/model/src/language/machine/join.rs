@@ -20,6 +20,11 @@ pub(super) fn together(a: u32, b: u32) -> u32 {
     if a == b { a } else { TOGETHER | mask(a) | mask(b) }
 }
 
+/// Whether an actor is several at once.
+pub(in super::super) fn is_together(actor: u32) -> bool {
+    actor & TOGETHER != 0
+}
+
 /// The outermost processes of an actor, counted from zero.
 pub(in super::super) fn members(actor: u32) -> Vec<u32> {
     match actor {
@@ -33,13 +38,13 @@ pub(in super::super) fn members(actor: u32) -> Vec<u32> {
 type Bounds = SmallVec<[(usize, usize); 8]>;
 
 impl Walk<'_> {
-    /// Collects the moves of the parts. Answers where each part's begin, where the last part ends, and whether all parts
-    /// can terminate.
-    fn components(&mut self, body: usize) -> Evaluated<(Bounds, usize, bool)> {
+    /// Collects the moves of the parts. Answers where each part's begin, where the last part ends, and, if all parts can
+    /// terminate, whether an atomic one is among them.
+    fn components(&mut self, body: usize) -> Evaluated<(Bounds, usize, Option<bool>)> {
         let count = self.state[body] as usize;
         let mut bounds = Bounds::new();
         let (actor, level) = (self.actor, self.level);
-        let (mut end, mut all_end) = (body + 1, true);
+        let (mut end, mut all_end) = (body + 1, Some(false));
         for index in 0..count {
             let from = self.scratch.moves.len();
             bounds.push((from, self.scratch.halves.len()));
@@ -51,15 +56,17 @@ impl Walk<'_> {
             end = self.deeper(|this| this.running(start))?;
             let moves = &mut self.scratch.moves;
             let before = moves.len();
-            let mut kept = from;
+            let (mut kept, mut first) = (from, false);
             for at in from..before {
-                if moves[at].label != Label::TICK {
+                if moves[at].label == Label::TICK {
+                    first |= moves[at].atomic;
+                } else {
                     moves[kept] = moves[at];
                     kept += 1;
                 }
             }
             moves.truncate(kept);
-            all_end &= kept != before;
+            all_end = all_end.filter(|_| kept != before).map(|before| before || first);
         }
         (self.actor, self.level) = (actor, level);
         bounds.push((self.scratch.moves.len(), self.scratch.halves.len()));
@@ -73,11 +80,10 @@ impl Walk<'_> {
         Ok(end)
     }
 
-    fn terminate_together(&mut self, all_end: bool, at: usize, end: usize) {
-        if all_end {
+    fn terminate_together(&mut self, all_end: Option<bool>, at: usize, end: usize) {
+        if let Some(atomic) = all_end {
             let splices = self.done(at, end);
-            let step =
-                Move { label: Label::TICK, actor: self.actor, sync: false, atomic: false, effect: None, splices };
+            let step = Move { label: Label::TICK, actor: self.actor, sync: false, atomic, effect: None, splices };
             self.scratch.moves.push(step);
         }
     }

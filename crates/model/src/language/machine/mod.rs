@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 pub(in crate::language) use alphabet::Memo;
 pub(super) use build::{DONE, apply, parts};
-pub(super) use join::members;
+pub(super) use join::{is_together, members};
 
 use super::eval::{Evaluated, Words};
 use super::program::{Closure, Node, NodeId, Program, Source};
@@ -47,7 +47,6 @@ impl Range {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Target {
     Nothing,
-    Word(i32),
     Words(Range),
     Node(NodeId, Range),
 }
@@ -81,7 +80,7 @@ pub(super) struct Move {
     pub actor: u32,
     /// Parallel composition joins it with others.
     sync: bool,
-    /// It continues what was begun and goes first.
+    /// An atomic process takes part in it: it goes before the steps of others.
     pub atomic: bool,
     effect: Option<u32>,
     splices: Range,
@@ -250,26 +249,12 @@ impl Walk<'_> {
         self.scratch.splice(at, end, Target::Node(build::DONE, Range::default()))
     }
 
+    /// Every step of an atomic process goes first, its first one too.
     fn atomic(&mut self, at: usize, body: usize) -> Evaluated<usize> {
         let (from, half) = (self.scratch.moves.len(), self.scratch.halves.len());
-        let end = self.deeper(|this| this.running(body + 1))?;
-        let begun = self.state[body] != 0;
-        let mark = Splice { start: body as u32, end: body as u32 + 1, target: Target::Word(1) };
-        for index in from..self.scratch.moves.len() {
-            self.scratch.moves[index].atomic |= begun;
-            if !begun {
-                let splices = self.scratch.moves[index].splices;
-                self.scratch.moves[index].splices = self.scratch.around(splices, &[mark], &[]);
-            }
-        }
-        for index in half..self.scratch.halves.len() {
-            self.scratch.halves[index].atomic |= begun;
-            if !begun {
-                let splices = self.scratch.halves[index].splices;
-                self.scratch.halves[index].splices = self.scratch.around(splices, &[mark], &[]);
-                self.scratch.halves[index].main += 1;
-            }
-        }
+        let end = self.deeper(|this| this.running(body))?;
+        self.scratch.moves[from..].iter_mut().for_each(|step| step.atomic = true);
+        self.scratch.halves[half..].iter_mut().for_each(|half| half.atomic = true);
         self.end_ticks(from, at, end);
         Ok(end)
     }

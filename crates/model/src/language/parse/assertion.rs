@@ -1,6 +1,6 @@
 //! Assertions and formulas of linear temporal logic.
 
-use super::super::ast::{Assertion, Best, Claim, Formula, Quasi, Refinement, Subject};
+use super::super::ast::{Assertion, Best, Claim, Formula, Name, Quasi, Refinement, Subject};
 use super::super::diagnostic::Span;
 use super::super::token::Kind;
 use super::{Parsed, Parser};
@@ -194,7 +194,7 @@ impl Parser<'_> {
             }
             Kind::Text => {
                 self.advance();
-                Ok(Formula::Label(self.slice(span).trim_matches('"').to_owned()))
+                Ok(Formula::Label(Name { text: self.slice(span).trim_matches('"').to_owned(), span }))
             }
             Kind::Name if self.take_word("true") => Ok(Formula::True),
             Kind::Name if self.take_word("false") => Ok(Formula::False),

@@ -50,7 +50,7 @@ impl Alike {
     /// The threads whose next steps are silent and touch nothing of others.
     pub fn alone(&self, program: &Program, words: &[i32], threads: &mut Vec<u32>) {
         let start = program.process_start(words);
-        let Some(parts) = self.parts(program, words, start) else { return };
+        let Some(parts) = self.parts(program, words, start).filter(|_| !self.atomic) else { return };
         for (thread, &(begin, _)) in parts.iter().enumerate() {
             let (at, node) = first_node(program, words, begin);
             // Termination within a sequence is a silent step.
@@ -211,8 +211,7 @@ fn walk(program: &Program, words: &[i32], at: usize, visit: &mut impl FnMut(Node
         at += 1 + program.env_len(node);
         left -= 1;
         match program.node(node) {
-            Node::SequenceRun(_) | Node::HideRun(_) => left += 1,
-            Node::AtomicRun => (left, at) = (left + 1, at + 1),
+            Node::SequenceRun(_) | Node::HideRun(_) | Node::AtomicRun => left += 1,
             Node::InterruptRun => left += 2,
             Node::InterleaveRun | Node::ParallelRun(_) | Node::ExternalRun => {
                 left += words[at] as usize;

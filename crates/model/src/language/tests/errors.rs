@@ -48,6 +48,55 @@ fn unknown_names() {
     check("var<Queue> q; Sys = a{q.Push(1);} -> Stop;", "M004", (1, 23), "Enqueue");
 }
 
+/// Of an event that never happens much can be proved: it must be one that stands in the text of a process.
+#[test]
+fn events_that_no_process_has() {
+    check("Sys = eat -> Sys; #assert Sys() |= [] !eta;", "M004", (1, 40), "did you mean `eat`?");
+    check("Sys = eat.0 -> Sys; #assert Sys() |= [] !eat;", "M004", (1, 42), "`eat` with 1 value");
+    check("Sys = eat -> Sys; #assert Sys() |= [] !eat.1;", "M004", (1, 40), "`eat` without values");
+    check("#define busy 1 > 0; Sys = a -> Sys; #assert Sys() |= []buzy;", "M004", (1, 56), "did you mean `busy`?");
+    check("Sys = a -> Sys; #assert Sys() |= [] !\"b\";", "M004", (1, 38), "no process has an event `b`");
+    check(
+        "channel c 1; Sys = c!1 -> c?x -> Sys; #assert Sys() |= [] !\"d!1\";",
+        "M004",
+        (1, 60),
+        "no process has an event `d`",
+    );
+    check("channel c 1; Sys = c!1 -> c?x -> Sys; #assert Sys() |= [] !\"c.1\";", "M004", (1, 60), "`c!` and `c?`");
+    check("channel c 1; Sys = c!1 -> c?x -> Sys; #assert Sys() |= [] !\"c!1.1\";", "M004", (1, 60), "`c!1.1`");
+    check("Sys = (a -> Stop) \\ {b};", "M004", (1, 22), "no process has an event `b`");
+    check("Sys = (a.1 -> Stop) \\ {a};", "M004", (1, 24), "`a` with 1 value");
+    check("P = a -> Stop; #alphabet P {a, aa}; Sys = P || P;", "M004", (1, 32), "did you mean `a`?");
+    check(
+        "P = a_inv.0 -> a_res.0 -> P; Sys = b -> Sys; #object O(1) { operation a() { return 0; } } \
+           #assert Sys() refines O();",
+        "M004",
+        (1, 99),
+        "`Sys` makes no call of `O`",
+    );
+    check("#define a 1 > 2; Sys = a -> Sys; #assert Sys() |= []<> a;", "M005", (1, 56), "in quotes");
+    // What the model can have is right, wherever it stands.
+    super::model(
+        "channel c 1; channel d 0; Sys = a.1 -> c!1 -> Sys; Other = b -> d!0 -> Other; \
+                  #assert Sys() |= [](!b && !a.2 && !\"c!7\" && !\"d.0\" && !\"τ\" && !\"✓\" || \"c!1\");",
+    );
+}
+
+#[test]
+fn classes_of_operations() {
+    let model = |classes: &str| {
+        format!(
+            "Sys = a_inv.0 -> a_res.0 -> Sys; #object O(1) {{ operation a() {{ return 0; }} }}\n#assert Sys() refines O() quasi {classes};"
+        )
+    };
+    check(&model("{}"), "M009", (2, 23), "needs a class");
+    check(&model("{b: 1}"), "M004", (2, 34), "`O` has no operation `b`");
+    check(&model("{a: 1, a: 2}"), "M005", (2, 40), "`a` is in a class already");
+    check(&model("{a & a: 1}"), "M005", (2, 38), "`a` is in a class already");
+    check(&model("{*: 1, *: 2}"), "M005", (2, 43), "`*` has a factor already");
+    check(&model("{a: 65}"), "M009", (2, 37), "0 to 64");
+}
+
 #[test]
 fn names_given_twice() {
     check("var x; var x; Sys = Stop;", "M005", (1, 12), "`x`");

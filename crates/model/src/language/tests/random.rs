@@ -40,6 +40,8 @@ impl Writer {
     fn model(&mut self) -> String {
         let mut text = String::from("#define K 2;\nvar x:{0..3} = 1;\nvar y;\nvar z[2];\nvar w[2][2];\n");
         text.push_str("channel c 1;\nchannel d 2;\nchannel s 0;\n");
+        // Events that are hidden or shared must stand in the text of some process.
+        text.push_str("Named() = a -> b.0 -> Stop;\n");
         if self.random.below(3) == 0 {
             text.push_str("#alphabet P0 {a, b.0, i:{0..1}@b.i};\n");
         }

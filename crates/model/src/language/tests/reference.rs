@@ -26,7 +26,7 @@ pub(super) enum Term {
     External(Vec<Term>),
     Interrupt(Box<Term>, Box<Term>),
     Hide(Box<Term>, BTreeSet<String>),
-    Atomic(bool, Box<Term>),
+    Atomic(Box<Term>),
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -143,12 +143,12 @@ impl<'a> Reference<'a> {
                     step
                 })
                 .collect()),
-            Term::Atomic(begun, inner) => Ok(go(inner)?
+            Term::Atomic(inner) => Ok(go(inner)?
                 .into_iter()
                 .map(|mut step| {
-                    step.atomic |= begun;
+                    step.atomic = true;
                     if step.label != Label::Tick {
-                        step.next = Term::Atomic(true, Box::new(step.next));
+                        step.next = Term::Atomic(Box::new(step.next));
                     }
                     step
                 })
@@ -234,7 +234,7 @@ impl<'a> Reference<'a> {
                 let parts = (0..count).map(|_| (*body, env.clone())).collect();
                 self.joined(*join, parts, data, offers, depth)
             }
-            Proc::Atomic(inner) => go(&Term::Atomic(false, Box::new(text(*inner)))),
+            Proc::Atomic(inner) => go(&Term::Atomic(Box::new(text(*inner)))),
             Proc::Hide(inner, sets) => go(&Term::Hide(Box::new(text(*inner)), self.event_names(sets, env, data)?)),
             Proc::Assert(condition) => match holds(*condition)? {
                 true => Ok(vec![plain(Label::Tick, Term::Done)]),

@@ -90,8 +90,10 @@ pub(super) fn together(parts: &[Term], alphabets: &[BTreeSet<String>], lists: &[
             }
         }
     }
-    if lists.iter().all(|list| list.iter().any(|step| step.label == Label::Tick)) {
-        all.push(Step { label: Label::Tick, next: Term::Done, data: data.clone(), shared: false, atomic: false });
+    let ends = |list: &Vec<Step>| list.iter().any(|step| step.label == Label::Tick);
+    if lists.iter().all(ends) {
+        let atomic = lists.iter().flatten().any(|step| step.label == Label::Tick && step.atomic);
+        all.push(Step { label: Label::Tick, next: Term::Done, data: data.clone(), shared: false, atomic });
     }
     all
 }

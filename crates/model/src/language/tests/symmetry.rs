@@ -152,6 +152,18 @@ fn only_calls_and_returns_that_nobody_else_notices_are_moved() {
     }
 }
 
+/// A silent step before an atomic process lets its thread go before all others: taken alone, it would hide what others do before it.
+#[test]
+fn a_silent_step_before_an_atomic_process_is_not_taken_alone() {
+    // The process after the step stands last, so that its number is larger and the reduction would take the step.
+    let after = "After(t) = atomic{ tau{ x = (r[t]+1)%3; } -> Skip }; Back(t);";
+    for body in ["tau{ r[t] = x; } -> Skip; After(t)", "tau{ r[t] = x; } -> tau{ m[t][0] = 1; } -> After(t)"] {
+        let text = format!("{} {after}", counter(2, "", body));
+        assert!(is_alike(&text), "{body}");
+        assert!(agree(&text).2 > 0, "an update is lost: {body}");
+    }
+}
+
 #[test]
 fn random_threads_have_the_same_answers_whatever_is_reduced() {
     let steps = [
@@ -167,6 +179,8 @@ fn random_threads_have_the_same_answers_whatever_is_reduced() {
         "ifa (t == 0) { tau{ y = 0; } -> Skip } else { tau -> Skip };",
         "if (m[t][1] == 0) { tau{ m[t][1] = 1; } -> Skip };",
         "case { x == 0: tau{ x = 1; } -> Skip default: Skip };",
+        "Skip; atomic{ tau{ r[t] = x; } -> tau{ x = (x+1)%3; } -> Skip };",
+        "atomic{ [y == 0] tau{ m[t][0] = x; } -> Skip };",
     ];
     let mut random = super::random::Random(77);
     let (mut found, mut passed, mut failed, mut saved) = (0, 0, 0, 0);

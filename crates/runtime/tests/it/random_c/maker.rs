@@ -239,7 +239,13 @@ impl Maker {
             1 => vec![Statement::Lock(0, Mode::Wait), access, Statement::Unlock(0)],
             2 => {
                 let order = self.of(&[Order::Release, Order::Total, Order::Relaxed]);
-                vec![access, Statement::Store(0, 1, order)]
+                let mut stores = vec![Statement::Store(0, 1, order)];
+                // A second store by the same thread, which in C belongs to the release sequence of the first.
+                if order == Order::Release && matches!(access, Statement::Write(..)) {
+                    stores.push(Statement::Store(0, 1, Order::Relaxed));
+                }
+                stores.insert(0, access);
+                stores
             }
             _ => {
                 let order = self.of(&[Order::Acquire, Order::Total, Order::Relaxed]);

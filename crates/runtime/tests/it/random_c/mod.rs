@@ -261,6 +261,8 @@ fn the_twin_knows_what_is_known() {
     let use_it = |order| vec![Load(0, order), Statement::IfLast(1, vec![Read(2)])];
     check([publish(Order::Release), use_it(Order::Acquire)], 2, &[]);
     check([publish(relaxed), use_it(Order::Acquire)], 1, &["data-race"]);
+    let twice = vec![Write(2, 1), Store(0, 2, Order::Release), Store(0, 1, relaxed)];
+    check([twice, use_it(Order::Acquire)], 3, &[]);
     check([publish(Order::Release), use_it(relaxed)], 1, &["data-race"]);
     check([vec![Write(2, 1), Fence(Order::Total)], vec![Fence(Order::Total), Write(2, 2)]], 0, &["data-race"]);
     let reader = || vec![LockShared(0, Mode::Wait), Write(2, 1), UnlockBoth(0)];

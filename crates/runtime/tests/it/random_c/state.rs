@@ -45,6 +45,8 @@ impl Touched {
 pub struct Variable {
     pub value: u128,
     pub published: Clock,
+    /// What each thread knew at its last release there, where its later stores belong to the release sequence: in C, and in C++ before C++20.
+    pub released: [Clock; THREADS],
     pub touched: Touched,
 }
 
@@ -112,6 +114,8 @@ pub struct Shared {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct State {
+    /// Whether a thread's later stores go on with what it released.
+    pub sequences: bool,
     pub threads: Vec<Thread>,
     pub variables: [Variable; VARIABLES],
     pub mutexes: [Mutex; FLAVOURS.len()],
@@ -166,7 +170,7 @@ impl State {
             (thread.clock, thread.fenced, thread.noticed) = Default::default();
         }
         for variable in &mut self.variables {
-            (variable.published, variable.touched) = Default::default();
+            (variable.published, variable.released, variable.touched) = Default::default();
         }
         self.mutexes.iter_mut().for_each(|mutex| mutex.clock = Clock::default());
         self.shared.iter_mut().for_each(|lock| (lock.of_readers, lock.of_writers) = Default::default());
@@ -281,7 +285,14 @@ impl State {
         if variable.touched.touch(thread, &me.clock, true, true) {
             return Err("data-race");
         }
-        let mine = if order.releases() { me.clock } else { me.fenced };
+        let mut mine = if order.releases() { me.clock } else { me.fenced };
+        if self.sequences {
+            if order.releases() {
+                variable.released[thread] = mine;
+            } else {
+                join(&mut mine, &variable.released[thread]);
+            }
+        }
         if goes_on {
             join(&mut variable.published, &mine);
         } else {

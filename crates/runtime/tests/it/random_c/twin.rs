@@ -36,6 +36,7 @@ pub fn possible(program: &Program) -> Option<Possible> {
     };
     let twin = Twin { program, code: compile(program), clocks: program.has(clocks) };
     let mut first = State {
+        sequences: program.library == Library::C,
         threads: vec![Thread::default(); program.threads.len()],
         blocks: vec![Vec::new(); program.threads.len()],
         ..State::default()

@@ -29,7 +29,7 @@ fn finding(kind: FindingKind, steps: Vec<StepRecord>) -> Finding {
 }
 
 fn data(finding: &Finding) -> FindingData {
-    finding_data(finding, None, "f.json", &mut Names::new("no/such/program"), &mut Sources::default())
+    finding_data(finding, None, &Saved::at("f.json"), &mut Names::new("no/such/program"), &mut Sources::default())
 }
 
 /// The value of each variable before the rows and after each of them.

@@ -1,0 +1,183 @@
+//! What is said of it all: violations as they are found, snapshots for metrics, and the summary with its doubts.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Mutex;
+
+use selvedge_history::monitor::{Counts, Violation};
+use serde_json::json;
+
+use super::super::input::Rest;
+use super::super::metrics::Snapshot;
+use super::{SAID_MAX, Watcher};
+use crate::exit::Exit;
+use crate::quantity::{count, counted};
+use crate::report::html::monitor::{KEPT_MAX, Watched};
+use crate::report::print::{complain, keep};
+use crate::report::text::clean;
+
+impl Watcher {
+    pub(super) fn shoot(&self, snapshot: &Mutex<Snapshot>) {
+        let Ok(mut snapshot) = snapshot.lock() else { return };
+        *snapshot = Snapshot {
+            counts: self.monitor.counts(),
+            by_rule: self.by_rule.iter().map(|(rule, count)| (*rule, *count)).collect(),
+            lines_unreadable: self.unreadable,
+            lines_cut: self.cut,
+            late: self.late + self.untimed,
+            longer: self.longer,
+            uncertain: self.uncertain,
+            writers_unread: self.unread,
+            writers: self.connected,
+            writers_total: self.writers_total,
+            held: self.merge.held() as u64,
+            entries: self.monitor.entries() as u64,
+        };
+    }
+
+    /// Something is not as it should be. The first few times are told, all are counted.
+    pub(super) fn say(&mut self, kind: &'static str, text: &str) {
+        let said = self.said.entry(kind).or_default();
+        *said += 1;
+        if *said <= SAID_MAX {
+            let more = if *said == SAID_MAX { " (more of this kind is only counted)" } else { "" };
+            complain(&format!("warning: {}{more}\n", clean(text)));
+        }
+    }
+
+    pub(super) fn tell(&mut self, violation: &Violation) {
+        self.stop.found();
+        *self.by_rule.entry(violation.rule).or_default() += 1;
+        if let Some(kept) = self.kept.as_mut().filter(|kept| kept.len() < KEPT_MAX) {
+            kept.push(violation.clone());
+        }
+        let text = if self.voice.json {
+            let operations: Vec<_> = violation
+                .operations
+                .iter()
+                .map(|operation| {
+                    json!({
+                        "thread": operation.thread, "method": operation.method, "argument": operation.argument,
+                        "result": operation.result, "call": operation.call, "return": operation.ret,
+                    })
+                })
+                .collect();
+            let document = json!({
+                "violation": violation.rule.name(), "what": violation.rule.sentence(), "event": violation.event,
+                "object": violation.object, "key": violation.key, "operations": operations,
+            });
+            format!("{document}\n")
+        } else {
+            let mut text = String::new();
+            for (i, line) in violation.to_string().lines().enumerate() {
+                text.push_str(if i == 0 { "violation " } else { "" });
+                text.push_str(&clean(line));
+                text.push('\n');
+            }
+            text
+        };
+        self.write(&text);
+    }
+
+    fn write(&mut self, text: &str) {
+        let mut out = io::stdout().lock();
+        if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+            // Nobody reads any more; the exit code and the metrics still tell.
+            self.unwritten = Exit::Unknown;
+        }
+    }
+
+    /// The summary, the page where one is wanted, and the exit code.
+    pub fn finish(mut self, snapshot: &Mutex<Snapshot>, page: Option<&Path>, from: &str) -> Exit {
+        self.flush();
+        self.shoot(snapshot);
+        let counts = Counts { violations: self.by_rule.values().sum(), ..self.monitor.counts() };
+        let kind = self.monitor.kind();
+        let doubts = self.doubts();
+        let (verdict, exit) = match (counts.violations, doubts.is_empty()) {
+            (0, true) => ("pass", Exit::Pass),
+            (0, false) => ("unknown", Exit::Unknown),
+            _ => ("fail", Exit::Violation),
+        };
+        let head = match verdict {
+            "pass" => format!("pass: {kind}, nothing wrong in "),
+            "fail" => format!("fail: {kind}, {} in ", counted(counts.violations, "violation")),
+            _ => format!("unknown: {kind}, no violation seen in "),
+        };
+        let operations = counted(counts.operations, "operation");
+        let head = format!("{head}{operations} ({})", counted(counts.events, "event"));
+        let text = if self.voice.json {
+            let rules: serde_json::Map<String, serde_json::Value> =
+                self.by_rule.iter().map(|(rule, count)| (rule.name().to_owned(), json!(count))).collect();
+            let document = json!({
+                "verdict": verdict, "criterion": "linearizability", "object": kind.name(), "coverage": "monitored",
+                "events": counts.events, "operations": counts.operations, "violations": counts.violations,
+                "by_rule": rules, "open": counts.open, "unchecked": counts.unchecked, "untold": counts.untold, "repeated": counts.repeated,
+                "refused": counts.refused, "unreadable": self.unreadable, "cut": self.cut, "late": self.late, "late_returns": self.longer,
+                "uncertain": self.uncertain, "untimed": self.untimed, "restarts": counts.restarts, "writers": self.writers_total, "writers_unread": self.unread, "writers_connected": self.connected,
+                "doubts": doubts,
+                "seconds": self.started.elapsed().as_secs_f64(), "version": env!("CARGO_PKG_VERSION"),
+            });
+            format!("{document}\n")
+        } else {
+            let mut text = format!("{head}\n");
+            doubts.iter().for_each(|doubt| text.push_str(&format!("  not checked in full: {doubt}\n")));
+            text
+        };
+        self.write(&text);
+        let page = page.map_or(Exit::Pass, |path| {
+            let violations = self.kept.take().unwrap_or_default();
+            let (violations, total, doubts) = (&violations[..], counts.violations, &doubts[..]);
+            let html = Watched { from, exit, says: &head, doubts, violations, total }.html();
+            keep(path, "page", Some(html.into_bytes()))
+        });
+        exit.worst(if exit == Exit::Pass { self.unwritten } else { Exit::Pass }).worst(page)
+    }
+
+    /// Why the absence of violations would not mean that there are none.
+    fn doubts(&self) -> Vec<String> {
+        let mut doubts: Vec<String> = self
+            .monitor
+            .doubts()
+            .iter()
+            .map(|doubt| match doubt.number() {
+                Some(number) => format!("{} {}", count(number), doubt.what()),
+                None => doubt.what(),
+            })
+            .collect();
+        let mut doubt = |number: u64, one: &str, many: &str| match number {
+            0 => {}
+            1 => doubts.push(format!("1 {one}")),
+            _ => doubts.push(format!("{} {many}", count(number))),
+        };
+        doubt(self.unreadable, "line could not be read", "lines could not be read");
+        doubt(self.cut, "line was cut off by the end of its writer", "lines were cut off by the end of their writers");
+        doubt(self.late, "call came too late", "calls came too late");
+        let longer = [
+            "return came too late, and its operation was taken to be longer",
+            "returns came too late, and their operations were taken to be longer",
+        ];
+        doubt(self.longer, longer[0], longer[1]);
+        let uncertain = [
+            "violation is not certain: a writer was silent that may have more to say",
+            "violations are not certain: writers were silent that may have more to say",
+        ];
+        doubt(self.uncertain, uncertain[0], uncertain[1]);
+        doubt(self.unread, "writer was never read", "writers were never read");
+        doubt(self.broken, "writer could not be read to its end", "writers could not be read to their end");
+        doubt(self.untimed, "event had no time", "events had no time");
+        let crowded = ["operation was taken to overlap", "operations were taken to overlap"]
+            .map(|what| format!("{what} with the one before it of the same thread, by their times"));
+        doubt(self.crowded, &crowded[0], &crowded[1]);
+        let connected = ["writer was still connected at the end", "writers were still connected at the end"];
+        doubt(u64::from(self.is_ceased) * self.connected, connected[0], connected[1]);
+        let unfinished = [
+            (self.is_cut_short, "lines that had arrived when it was stopped"),
+            (self.rest == Some(Rest::Input), "the input had not ended when it was stopped"),
+            (self.rest == Some(Rest::HalfALine), "the last line was not written to its end when it was stopped"),
+            (self.monitor.counts().events == 0, "there was no event"),
+        ];
+        doubts.extend(unfinished.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| what.to_owned()));
+        doubts
+    }
+}
