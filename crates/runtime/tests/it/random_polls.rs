@@ -262,5 +262,5 @@ fn polling_loops_agree_with_the_graph_of_states() {
         "{} searched to the end, {} pass, {} with livelocks, {} with deadlocks",
         tally[0], tally[1], tally[2], tally[3]
     );
-    assert!(tally.iter().all(|&some| some > count / 10), "{tally:?}: too few of a kind");
+    assert!(tally.iter().all(|&some| some > 0), "{tally:?}: none of a kind");
 }
