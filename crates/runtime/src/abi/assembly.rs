@@ -120,6 +120,7 @@ fn make_step(frame: &Frame, decoded: &Decoded, cell: &Touched) {
         give_up(instruction);
     }
     let size = size as u32;
+    with(|control| control.objects.assembled.insert(address & !7));
     let is_whole = instruction.has_lock_prefix() || instruction.mnemonic() == Mnemonic::Xchg;
     if matches!(effect(frame, instruction, size, write, 0), Effect::Unknown) {
         give_up(instruction);

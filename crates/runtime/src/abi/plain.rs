@@ -121,7 +121,7 @@ pub fn race(touch: Touch, conflict: Conflict) -> ! {
         (false, true) => "atomic read",
     };
     let message = format!(
-        "data race on {} at {:#x}: {} here, {} by T{} at {:#x}, and nothing orders them",
+        "{} at {:#x}: {} here, {} by T{} at {:#x}, and nothing orders them",
         arena::bytes(touch.size),
         touch.address,
         verb(touch.what.write(), touch.what.atomic()),
@@ -129,7 +129,13 @@ pub fn race(touch: Touch, conflict: Conflict) -> ! {
         conflict.thread,
         conflict.pc
     );
-    fail(FindingKind::DataRace, message, touch.what.pc())
+    // A lock in assembly is often given back by a plain store, and the language does not say what that means.
+    let mixed = touch.what.atomic() != conflict.atomic;
+    if mixed && with(|control| control.objects.assembled.contains(&(touch.address & !7))) {
+        let message = format!("inline assembly beside plain accesses is not controlled: {message}");
+        fail(FindingKind::Uncontrolled, message, touch.what.pc());
+    }
+    fail(FindingKind::DataRace, format!("data race on {message}"), touch.what.pc())
 }
 
 fn volatile(address: *mut c_void, size: usize, write: bool) {

@@ -195,6 +195,8 @@ pub struct Objects {
     pub ready_at_exit: Vec<(usize, u64)>,
     /// The signals that threads have blocked, where they have blocked any. None comes in a run, so nothing else depends on it.
     pub blocked: BTreeMap<usize, u64>,
+    /// The words of memory that inline assembly has touched in this run.
+    pub assembled: BTreeSet<u64>,
     keys: Vec<Option<Option<Destructor>>>,
 }
 
@@ -209,6 +211,7 @@ impl Objects {
         self.exceptions_shared = false;
         self.ready_at_exit.clear();
         self.blocked.clear();
+        self.assembled.clear();
         self.keys.clear();
     }
 
