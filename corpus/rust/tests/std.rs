@@ -517,3 +517,16 @@ fn use_after_free_from_before() {
         assert_eq!(unsafe { *RAW.0.load(SeqCst) }, 7);
     });
 }
+
+/// A thread from before the search cannot run during it: what waits for it is not at fault.
+#[test]
+fn uncontrolled_pool_from_before() {
+    let (jobs, received) = mpsc::channel::<mpsc::Sender<u32>>();
+    let pool = thread::spawn(move || received.into_iter().for_each(|answer| answer.send(1).unwrap()));
+    selvedge::explore(move || {
+        let (answer, answered) = mpsc::channel();
+        jobs.send(answer).unwrap();
+        assert_eq!(answered.recv().unwrap(), 1);
+    });
+    pool.join().unwrap();
+}

@@ -21,8 +21,13 @@ pub fn of_run(control: &Control, end: End, test: &str, run: u64) -> Option<Findi
         End::Failed => control.failure.clone()?,
         End::Stuck => stuck(control),
         End::Endless => Failure {
-            kind: FindingKind::Livelock,
-            message: format!("the run went on for {} steps without an end{}", control.trace.len(), depth(control)),
+            kind: if freeze::bystanders() > 0 { FindingKind::Uncontrolled } else { FindingKind::Livelock },
+            message: format!(
+                "the run went on for {} steps without an end{}{}",
+                control.trace.len(),
+                depth(control),
+                bystanders()
+            ),
             pc: control.details.last().map_or(0, |detail| detail.pc),
         },
         End::Truncated => Failure {
@@ -143,10 +148,13 @@ pub fn stuck(control: &Control) -> Failure {
         }
     }
     let wants = |wanted: fn(Wants) -> bool| blocked.iter().any(|&thread| wanted(control.fibers[thread].wants));
-    let kind = if control.fibers[0].ended {
-        FindingKind::LeakedThread
-    } else if has_cycle(control, &blocked) {
+    let kind = if has_cycle(control, &blocked) && !control.fibers[0].ended {
         FindingKind::Deadlock
+    } else if freeze::bystanders() > 0 {
+        // They may be what is waited for, and they cannot run.
+        FindingKind::Uncontrolled
+    } else if control.fibers[0].ended {
+        FindingKind::LeakedThread
     } else if wants(|wants| wants == Wants::Change) {
         FindingKind::Livelock
     } else if control.created == 1 {
@@ -161,7 +169,7 @@ pub fn stuck(control: &Control) -> Failure {
     let at_fault = |&thread: &usize| kind != FindingKind::Livelock || control.fibers[thread].wants == Wants::Change;
     let places = blocked.iter().copied().filter(at_fault).map(|thread| control.fibers[thread].pc);
     let pc = places.into_iter().find(|&pc| pc != 0).unwrap_or(0);
-    let begins = if kind == FindingKind::LeakedThread { RETURNED } else { STUCK };
+    let begins = if control.fibers[0].ended { RETURNED } else { STUCK };
     Failure { kind, message: format!("{begins}: {}{}", parts.join("; "), bystanders()), pc }
 }
 

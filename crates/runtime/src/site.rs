@@ -7,7 +7,7 @@
 
 use std::arch::{asm, global_asm};
 
-// The return address, the stack pointer at entry, `rbx`, `rbp`, `r12` to `r15`: what the callee preserves; then how often code stopped without a call.
+// The return address, the stack pointer at entry, `rbx`, `rbp`, `r12` to `r15`: what the callee preserves; then how often code stopped without a call, and where it did so last.
 global_asm!(
     ".pushsection .tbss,\"awT\",@nobits",
     ".globl selvedge_site",
@@ -56,11 +56,16 @@ fn noted() -> *const u64 {
 pub const WORDS: usize = 9;
 pub const STACK: usize = 1;
 
-/// What the last call of the thread noted whose control block lies there.
+/// What the last call of the thread noted whose control block lies there. How often code stopped without a call only counts if that was the last time.
 pub fn note_of(fs: u64) -> [u64; WORDS] {
     let distance = (noted() as u64).wrapping_sub(crate::switch::fs_base());
     // SAFETY: the words lie at the same distance from the control block in every thread.
-    unsafe { *(fs.wrapping_add(distance) as *const [u64; WORDS]) }
+    let words = unsafe { *(fs.wrapping_add(distance) as *const [u64; WORDS + 1]) };
+    let [pc, .., stops, last] = words;
+    let mut note = [0; WORDS];
+    note.copy_from_slice(&words[..WORDS]);
+    note[WORDS - 1] = if last == pc { stops } else { 0 };
+    note
 }
 
 /// The last call that noted its registers: where it was made, and the stack and frame pointers.
@@ -99,6 +104,7 @@ pub fn note(pc: u64, sp: u64, registers: [u64; 6]) {
         site.add(1).write(sp);
         site.add(2).cast::<[u64; 6]>().write(registers);
         site.add(8).write(site.add(8).read() + 1);
+        site.add(9).write(pc);
     }
 }
 

@@ -194,6 +194,7 @@ fn what_is_built_elsewhere_is_looked_through() {
     "#;
     for cc in ["gcc", "clang"].into_iter().filter(|cc| Command::new(cc).arg("--version").output().is_ok()) {
         let directory = scratch(&format!("looked-through-{cc}"));
+        std::fs::create_dir_all(&directory).unwrap();
         std::fs::write(directory.join("test.c"), SOURCE).unwrap();
         let words = |args: &[&str]| -> Vec<String> {
             selvedge(args).expect(0).stdout.split_whitespace().map(str::to_owned).collect()

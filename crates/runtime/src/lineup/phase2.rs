@@ -14,7 +14,7 @@ use super::matrix::{Bench, Found, Numbers, Outcome, bad_end, bound, finish, unco
 use crate::control::{Failure, Left, with};
 use crate::run;
 use crate::session::Test;
-use crate::{exchange, finding, shadow};
+use crate::{exchange, finding, freeze, shadow};
 
 /// The search of one matrix.
 pub struct Phase2<'a, 'b> {
@@ -123,6 +123,10 @@ impl<'a, 'b> Phase2<'a, 'b> {
             // The end of a thread waits for nobody in serial runs, or it would be an operation.
             End::Stuck | End::Endless if with(|control| !control.lineup.exits && control.lineup.any_leaving()) => {
                 return Err(self.ended_badly(end));
+            }
+            End::Stuck | End::Endless if freeze::bystanders() > 0 => {
+                let why = "operations wait, and threads that were started before the search, which cannot run, may be what they wait for";
+                return Err(Outcome::Unknown(why.into()));
             }
             End::Stuck | End::Endless if with(|control| control.lineup.any_open()) => Ending::Stuck,
             End::Stopped(Stop::Redundant | Stop::Blocked | Stop::Unfair) => return Ok(()),
