@@ -61,7 +61,8 @@ fn has_sequences(text: &str) -> bool {
     }
     // Of clang: the number of the language in debug information, which is C's.
     const C: [&str; 4] = ["1", "2", "12", "29"];
-    let language = text.lines().find(|line| line.contains("DW_AT_language"));
+    // What the attribute is called stands in another section, too, as a byte.
+    let language = text.lines().find(|line| line.contains("DW_AT_language") && line.trim_start().starts_with(".short"));
     let number = language.and_then(|line| line.split_whitespace().nth(1));
     number.is_some_and(|number| C.contains(&number))
 }
@@ -77,7 +78,8 @@ mod tests {
         check("\t.string\t\"GNU C11 12.2.0 -std=c11\"\n", true);
         check("\t.string\t\"GNU C++17 12.2.0\"\n", true);
         check("\t.string\t\"GNU C++20 12.2.0\"\n", false);
-        check("\t.short\t12                              # DW_AT_language\n", true);
+        let abbreviation = "\t.byte\t19                              # DW_AT_language\n";
+        check(&format!("{abbreviation}\t.short\t12                              # DW_AT_language\n"), true);
         check("\t.short\t33                              # DW_AT_language\n", false);
         check("", false);
     }

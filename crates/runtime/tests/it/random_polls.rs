@@ -53,7 +53,17 @@ fn draw(rng: &mut Rng) -> Program {
             _ => Item::PollBoth(variable, value),
         }
     };
-    (0..threads).map(|_| (0..2).map(|_| item()).collect()).collect()
+    let mut program: Program = (0..threads).map(|_| (0..2).map(|_| item()).collect()).collect();
+    // Most of what is waited for is set by somebody else, in the end: few loops would end otherwise.
+    let polls: Vec<(usize, Item)> = (0..program.len()).map(|thread| (thread, program[thread][0])).collect();
+    for (thread, item) in polls {
+        let (Item::Poll(variable, value, _) | Item::PollBoth(variable, value)) = item else { continue };
+        if below(4) > 0 {
+            let other = (thread + 1 + below(threads - 1) as usize) % threads as usize;
+            program[other][1] = Item::Set(variable, value, variable);
+        }
+    }
+    program
 }
 
 /// The next state when a thread makes its step; `None` when it cannot, or has ended.
@@ -211,7 +221,12 @@ fn write(text: &mut String, number: u64, program: &Program, wrong: [u8; VARIABLE
 
 #[test]
 fn polling_loops_agree_with_the_graph_of_states() {
-    let count: u64 = std::env::var("SELVEDGE_POLLS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
+    let asked: Option<u64> = std::env::var("SELVEDGE_POLLS").ok().and_then(|text| text.parse().ok());
+    // The tests have little time; who asks for more also gets plain search, and every compiler.
+    let (count, searches) = match asked {
+        None => (60, &[Search::Dpor][..]),
+        Some(count) => (count, &[Search::Dpor, Search::Dfs, Search::Bounded][..]),
+    };
     let mut text = String::from(
         "#include <assert.h>\n#include <pthread.h>\n#include <selvedge.h>\n#include <stddef.h>\n\
          static pthread_mutex_t m[2] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};\nstatic int v[2];\n",
@@ -228,9 +243,9 @@ fn polling_loops_agree_with_the_graph_of_states() {
     let source = directory.join("polls.c");
     std::fs::write(&source, text).expect("the programs are written");
     let mut tally = [0; 4];
-    for cc in compilers().into_iter().take(1) {
+    for cc in compilers().into_iter().take(if asked.is_some() { usize::MAX } else { 1 }) {
         let program = build_with(&cc, &source, &[], &directory);
-        for search in [Search::Dpor] {
+        for &search in searches {
             let settings = Settings { keep_going: true, runs_max: 5_000, time_max: Some(1.0), ..settings(search) };
             let report = session(&program, &settings, &directory).report;
             assert_eq!(report.tests.len() as u64, count);
@@ -262,5 +277,6 @@ fn polling_loops_agree_with_the_graph_of_states() {
         "{} searched to the end, {} pass, {} with livelocks, {} with deadlocks",
         tally[0], tally[1], tally[2], tally[3]
     );
-    assert!(tally.iter().all(|&some| some > 0), "{tally:?}: none of a kind");
+    let drawn = count * searches.len() as u64;
+    assert!(tally.iter().all(|&some| some > drawn / 20), "{tally:?} of {drawn}: too few of a kind");
 }
