@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicUsize;
 use selvedge_driver::FindingKind;
 
 use super::real;
-use crate::control::active;
+use crate::control::{active, with};
 use crate::fiber::fail;
 use crate::memory::files;
 use crate::site;
@@ -160,6 +160,23 @@ uncontrolled! { |_| Some("OpenMP's threads wait for one another inside of a libr
     __kmpc_fork_call __kmpc_fork_teams
 }
 
+uncontrolled! { |_| remembers();
+    fgetc getc _IO_getc getchar fgetc_unlocked getc_unlocked getchar_unlocked __uflow __underflow ungetc fgets fgets_unlocked
+    fread fread_unlocked getline getdelim __getdelim scanf fscanf vscanf vfscanf __isoc99_scanf __isoc99_fscanf
+    __isoc99_vscanf __isoc99_vfscanf fseek fseeko fseeko64 fsetpos rewind clearerr lseek lseek64
+    readdir readdir64 rewinddir seekdir strtok strsep getopt getopt_long getopt_long_only
+    rand_r random_r srand srandom srand48 erand48_r nrand48 jrand48 mblen mbtowc wctomb
+    hcreate hsearch hdestroy setenv unsetenv putenv clearenv
+    _ZNSi3getEv _ZNSi3getERc _ZNSi4peekEv _ZNSi4readEPcl _ZNSi5ungetEv _ZNSi6ignoreEv _ZNSi7getlineEPcl _ZNSi7getlineEPclc
+    _ZNSirsERi _ZNSirsERs
+}
+
+/// Why a run ends at a function that only changes what its library remembers: never. Nobody announces that, and a loop that calls it does not just wait.
+fn remembers() -> Option<&'static str> {
+    with(|control| control.fiber().effect());
+    None
+}
+
 /// Whether the runtime handles the signal itself.
 fn is_fatal(signal: usize) -> bool {
     super::process::handles(signal as i32)
@@ -217,6 +234,7 @@ fn opens(path: usize, writes: bool) -> Option<&'static str> {
 /// Why a run ends where it uses that descriptor: it leads to another thread or process, or to a file that was opened before for writing. The standard
 /// streams, devices and files that are only read are let through.
 fn leads_out(descriptor: usize) -> Option<&'static str> {
+    remembers();
     let descriptor = descriptor as i32 as usize;
     if descriptor <= 2 {
         return None;
