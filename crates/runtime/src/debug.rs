@@ -7,7 +7,7 @@ use crate::sys;
 
 /// The run has failed, or nobody can go on, and the thread that was last to run is still where it was.
 pub fn failed() {
-    if with(|control| control.settings.stop_at_failure) {
+    if with(|control| control.search.settings.stop_at_failure) {
         selvedge_failed();
     }
 }

@@ -53,21 +53,21 @@ impl Wants {
     pub fn met(self, thread: usize, control: &Control) -> bool {
         match self {
             Wants::Nothing => true,
-            Wants::Mutex(mutex) => control.objects.mutex_free(mutex),
-            Wants::Shared(lock) => control.objects.readable(lock),
-            Wants::Exclusive(lock) => control.objects.writable(lock),
+            Wants::Mutex(mutex) => control.run.objects.mutex_free(mutex),
+            Wants::Shared(lock) => control.run.objects.readable(lock),
+            Wants::Exclusive(lock) => control.run.objects.writable(lock),
             // What was freed is not waited for: the wait itself is the error.
             // SAFETY: the address of a semaphore that the thread is in a call on.
             Wants::Unit(semaphore) => unsafe { *(semaphore as *const u32) > 0 || arena::is_freed(semaphore) },
-            Wants::End(other) => control.fibers[other].ended,
-            Wants::Wake => control.fibers[thread].woken,
+            Wants::End(other) => control.process.fibers[other].ended,
+            Wants::Wake => control.process.fibers[thread].woken,
             Wants::Change => {
-                let fiber = &control.fibers[thread];
+                let fiber = &control.process.fibers[thread];
                 fiber.woken || fiber.spin.attempts().any(|attempt| control.would_succeed(attempt))
             }
-            Wants::Once(once) => control.objects.once_idle(once),
-            Wants::Gate => control.lineup.is_open(),
-            Wants::Columns => control.lineup.threads.iter().all(|&other| control.fibers[other].ended),
+            Wants::Once(once) => control.run.objects.once_idle(once),
+            Wants::Gate => control.run.recorder.is_open(),
+            Wants::Columns => control.run.recorder.threads.iter().all(|&other| control.process.fibers[other].ended),
             // What was freed is not waited for: the access itself is the error.
             Wants::Value(address, size, value) => {
                 retry::value_at(address as u64, size) == value || arena::is_freed(address)
@@ -340,22 +340,22 @@ pub struct NoThread;
 impl Control {
     /// Creates the next thread of the run; it does not run yet.
     pub fn create(&mut self, body: Body, argument: *mut c_void) -> Result<usize, NoThread> {
-        let thread = self.created;
+        let thread = self.run.created;
         if thread >= Thread::MAX {
             return Err(NoThread);
         }
-        if thread >= self.fibers.len() {
+        if thread >= self.process.fibers.len() {
             // The sleeper's memory must not come from the arena of the run.
             let was = active();
             set_active(false);
-            let provided = pages::commit(|| provide(&mut self.fibers, thread + 1));
+            let provided = pages::commit(|| provide(&mut self.process.fibers, thread + 1));
             set_active(was);
             if !provided {
                 return Err(NoThread);
             }
         }
-        self.created += 1;
-        self.fibers[thread].renew(body, argument);
+        self.run.created += 1;
+        self.process.fibers[thread].renew(body, argument);
         Ok(thread)
     }
 }
@@ -367,7 +367,7 @@ pub fn follow(from: usize, next: Next) {
         Next::Stay => {}
         Next::Switch(to) => hand_over(from, to),
         Next::Leave => {
-            if with(|control| matches!(control.left, Left::Stuck | Left::Endless)) {
+            if with(|control| matches!(control.run.left, Left::Stuck | Left::Endless)) {
                 set_active(false);
                 crate::debug::failed();
             }
@@ -381,7 +381,7 @@ pub fn follow(from: usize, next: Next) {
 pub fn hand_over(from: usize, to: usize) {
     // SAFETY: code under control calls; the borrow ends before the switch.
     let control = unsafe { control::state() };
-    let (save, load) = (&raw mut control.fibers[from].context, control.give_control(to));
+    let (save, load) = (&raw mut control.process.fibers[from].context, control.give_control(to));
     // The saved context lies in a vector that may only move while this fiber does not run, and the switch writes to it
     // before anything else runs; its FS base is there already.
     // SAFETY: `load` was written by a switch or by `renew`.
@@ -391,7 +391,7 @@ pub fn hand_over(from: usize, to: usize) {
 /// Leaves the run for the search. What is on the stacks is forgotten.
 pub fn leave() -> ! {
     set_active(false);
-    let to = with(|control| control.search);
+    let to = with(|control| control.process.outside);
     let mut nowhere = Context::default();
     // SAFETY: the search waits in `enter`; this fiber is renewed before it runs again.
     unsafe { switch::switch(&raw mut nowhere, to) };
@@ -401,8 +401,8 @@ pub fn leave() -> ! {
 /// Runs the first thread, from the search, until the run is over.
 pub fn enter() {
     let (save, load) = with(|control| {
-        control.search.fs = switch::fs_base();
-        (&raw mut control.search, control.give_control(0))
+        control.process.outside.fs = switch::fs_base();
+        (&raw mut control.process.outside, control.give_control(0))
     });
     // SAFETY: `load` was made by `renew`; `save` is where `leave` looks.
     unsafe { switch::switch(save, load) };
@@ -412,8 +412,8 @@ pub fn enter() {
 /// Lets a new thread run to its first step; the creator goes on after that.
 pub fn start(creator: usize, thread: usize) {
     with(|control| {
-        control.starting = Some(creator);
-        control.current = thread;
+        control.run.starting = Some(creator);
+        control.run.current = thread;
     });
     follow(creator, Next::Switch(thread));
 }
@@ -439,18 +439,19 @@ pub fn exit(result: *mut c_void) -> ! {
     }
     run_destructors();
     let (current, next) = with(|control| {
-        let current = control.current;
+        let current = control.run.current;
         control.looks_for_leftovers();
         // The standard library of Rust lets a scope end while its threads are still on their way out; a test in Rust waits for them.
         if current == 0
-            && !control.hosted
-            && let Some(left_over) = (1..control.created).find(|&other| control.fibers[other].may_be_left_over())
+            && !control.process.hosted
+            && let Some(left_over) =
+                (1..control.run.created).find(|&other| control.process.fibers[other].may_be_left_over())
         {
             let message = format!("the test returned while thread T{left_over} was still running");
             control.fail(Failure { kind: FindingKind::LeakedThread, message, pc: 0 });
             return (current, Next::Leave);
         }
-        control.races.ended(current);
+        control.run.races.ended(current);
         (current, control.end_thread())
     });
     follow(current, next);
@@ -475,9 +476,9 @@ pub fn run_destructors() {
 
 fn run_key_destructors() -> bool {
     let mut any = false;
-    for key in 0..with(|control| control.objects.keys()) {
+    for key in 0..with(|control| control.run.objects.keys()) {
         let call = with(|control| {
-            let destructor = control.objects.key_destructor(key)?;
+            let destructor = control.run.objects.key_destructor(key)?;
             let value = std::mem::replace(control.fiber().keys.get_mut(key)?, std::ptr::null_mut());
             (!value.is_null()).then_some((destructor, value))
         });

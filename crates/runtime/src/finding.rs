@@ -18,26 +18,26 @@ use crate::spin;
 pub fn of_run(control: &Control, end: End, test: &str, run: u64) -> Option<Finding> {
     let failure = match end {
         End::Complete | End::Stopped(Stop::Redundant | Stop::Blocked | Stop::Unfair) => return None,
-        End::Failed => control.failure.clone()?,
+        End::Failed => control.run.failure.clone()?,
         End::Stuck => stuck(control),
         End::Endless => Failure {
             kind: if freeze::bystanders() > 0 { FindingKind::Uncontrolled } else { FindingKind::Livelock },
             message: format!(
                 "the run went on for {} steps without an end{}{}",
-                control.trace.len(),
+                control.run.trace.len(),
                 depth(control),
                 bystanders()
             ),
-            pc: control.details.last().map_or(0, |detail| detail.pc),
+            pc: control.run.details.last().map_or(0, |detail| detail.pc),
         },
         End::Truncated => Failure {
             kind: FindingKind::StepLimit,
             message: format!(
                 "the run went on for {} steps without an end{}",
-                control.settings.steps_max,
+                control.search.settings.steps_max,
                 depth(control)
             ),
-            pc: control.details.last().map_or(0, |detail| detail.pc),
+            pc: control.run.details.last().map_or(0, |detail| detail.pc),
         },
         End::Stopped(Stop::Diverged(step)) => Failure {
             kind: FindingKind::Nondeterminism,
@@ -55,8 +55,9 @@ pub fn of_run(control: &Control, end: End, test: &str, run: u64) -> Option<Findi
 pub fn of_failure(control: &Control, failure: Failure, test: &str, run: u64) -> Finding {
     let mut frames = Frames::default();
     let (steps, threads) = (steps(control, &mut frames), threads(control, &mut frames));
-    let callers = if failure.pc == 0 { vec![] } else { frames.all(&control.fibers[control.current].callers()) };
-    let other = control.other.as_ref();
+    let callers =
+        if failure.pc == 0 { vec![] } else { frames.all(&control.process.fibers[control.run.current].callers()) };
+    let other = control.run.other.as_ref();
     let other = other.map(|other| OtherAccess { made: other.made as u64, callers: frames.all(&other.callers) });
     Finding {
         format: Finding::FORMAT.into(),
@@ -66,11 +67,11 @@ pub fn of_failure(control: &Control, failure: Failure, test: &str, run: u64) -> 
         program: String::new(),
         kind: failure.kind,
         message: failure.message,
-        thread: control.current as u8,
+        thread: control.run.current as u8,
         place: place(failure.pc),
         run,
-        schedule: schedule_to_text(&control.trace.schedule()),
-        settings: control.settings.clone(),
+        schedule: schedule_to_text(&control.run.trace.schedule()),
+        settings: control.search.settings.clone(),
         steps,
         threads,
         callers,
@@ -82,10 +83,10 @@ pub fn of_failure(control: &Control, failure: Failure, test: &str, run: u64) -> 
 /// The owner of what a thread waits for.
 fn holder(control: &Control, wants: Wants) -> Option<u8> {
     match wants {
-        Wants::Mutex(mutex) => control.objects.mutexes.get(&mutex)?.owner,
-        Wants::Shared(lock) => control.objects.rwlocks.get(&lock)?.writer,
+        Wants::Mutex(mutex) => control.run.objects.mutexes.get(&mutex)?.owner,
+        Wants::Shared(lock) => control.run.objects.rwlocks.get(&lock)?.writer,
         Wants::Exclusive(lock) => {
-            let lock = control.objects.rwlocks.get(&lock)?;
+            let lock = control.run.objects.rwlocks.get(&lock)?;
             lock.writer.or(lock.readers.first().copied())
         }
         Wants::End(thread) => Some(thread as u8),
@@ -94,7 +95,7 @@ fn holder(control: &Control, wants: Wants) -> Option<u8> {
 }
 
 fn waits(control: &Control, thread: usize) -> Option<Waits> {
-    let fiber = &control.fibers[thread];
+    let fiber = &control.process.fibers[thread];
     let (what, object) = match fiber.wants {
         Wants::Nothing | Wants::Value(..) => return None,
         Wants::Mutex(mutex) => ("mutex", mutex as u64),
@@ -103,7 +104,7 @@ fn waits(control: &Control, thread: usize) -> Option<Waits> {
         Wants::End(other) => ("join", other as u64),
         Wants::Gate => ("start", 0),
         Wants::Columns => {
-            let open = control.lineup.threads.iter().find(|&&other| !control.fibers[other].ended);
+            let open = control.run.recorder.threads.iter().find(|&&other| !control.process.fibers[other].ended);
             ("join", open.copied().unwrap_or(0) as u64)
         }
         Wants::Wake => (objects::name(fiber.asleep_on).unwrap_or("wake-up"), objects::inner(fiber.asleep_on)),
@@ -130,7 +131,7 @@ fn awaits(control: &Control, awaited: &Access) -> Waits {
 
 /// Why nobody can go.
 pub fn stuck(control: &Control) -> Failure {
-    let blocked: Vec<usize> = control.pending.iter().map(|pending| pending.thread.index()).collect();
+    let blocked: Vec<usize> = control.run.pending.iter().map(|pending| pending.thread.index()).collect();
     let mut parts = Vec::new();
     for &thread in &blocked {
         if let Some(Waits { what, object, held_by }) = waits(control, thread) {
@@ -147,17 +148,17 @@ pub fn stuck(control: &Control) -> Failure {
             });
         }
     }
-    let wants = |wanted: fn(Wants) -> bool| blocked.iter().any(|&thread| wanted(control.fibers[thread].wants));
-    let kind = if has_cycle(control, &blocked) && !control.fibers[0].ended {
+    let wants = |wanted: fn(Wants) -> bool| blocked.iter().any(|&thread| wanted(control.process.fibers[thread].wants));
+    let kind = if has_cycle(control, &blocked) && !control.process.fibers[0].ended {
         FindingKind::Deadlock
     } else if freeze::bystanders() > 0 {
         // They may be what is waited for, and they cannot run.
         FindingKind::Uncontrolled
-    } else if control.fibers[0].ended {
+    } else if control.process.fibers[0].ended {
         FindingKind::LeakedThread
     } else if wants(|wants| wants == Wants::Change) {
         FindingKind::Livelock
-    } else if control.created == 1 {
+    } else if control.run.created == 1 {
         // There never was anybody who could have woken it: it waits for what it has itself.
         FindingKind::Deadlock
     } else if blocked.iter().any(|&thread| sleeps(control, thread)) && !asleep_apart(control, &blocked) {
@@ -166,10 +167,11 @@ pub fn stuck(control: &Control) -> Failure {
         FindingKind::Deadlock
     };
     // A livelock is where a loop is, whoever else waits.
-    let at_fault = |&thread: &usize| kind != FindingKind::Livelock || control.fibers[thread].wants == Wants::Change;
-    let places = blocked.iter().copied().filter(at_fault).map(|thread| control.fibers[thread].pc);
+    let at_fault =
+        |&thread: &usize| kind != FindingKind::Livelock || control.process.fibers[thread].wants == Wants::Change;
+    let places = blocked.iter().copied().filter(at_fault).map(|thread| control.process.fibers[thread].pc);
     let pc = places.into_iter().find(|&pc| pc != 0).unwrap_or(0);
-    let begins = if control.fibers[0].ended { RETURNED } else { STUCK };
+    let begins = if control.process.fibers[0].ended { RETURNED } else { STUCK };
     Failure { kind, message: format!("{begins}: {}{}", parts.join("; "), bystanders()), pc }
 }
 
@@ -177,10 +179,13 @@ pub fn stuck(control: &Control) -> Failure {
 fn depth(control: &Control) -> String {
     const DEEP: u64 = 1 << 20;
     let used = |thread: &usize| {
-        let fiber = &control.fibers[*thread];
+        let fiber = &control.process.fibers[*thread];
         fiber.top.saturating_sub(if fiber.holds(fiber.frame) { fiber.frame } else { fiber.top })
     };
-    match (0..control.created).filter(|&thread| !control.fibers[thread].ended).find(|thread| used(thread) > DEEP) {
+    match (0..control.run.created)
+        .filter(|&thread| !control.process.fibers[thread].ended)
+        .find(|thread| used(thread) > DEEP)
+    {
         Some(thread) => format!(", and calls of T{thread} use {} KiB of stack", used(&thread) >> 10),
         None => String::new(),
     }
@@ -197,7 +202,7 @@ fn bystanders() -> String {
 
 /// Whether the thread waits for a signal, as opposed to others at a barrier.
 fn sleeps(control: &Control, thread: usize) -> bool {
-    let fiber = &control.fibers[thread];
+    let fiber = &control.process.fibers[thread];
     fiber.wants == Wants::Wake && objects::name(fiber.asleep_on) != Some("barrier")
 }
 
@@ -205,7 +210,7 @@ fn sleeps(control: &Control, thread: usize) -> bool {
 /// one are more likely to wait for each other's lock than for wake-ups that both were lost.
 fn asleep_apart(control: &Control, blocked: &[usize]) -> bool {
     let futex = |thread: &usize| {
-        let fiber = &control.fibers[*thread];
+        let fiber = &control.process.fibers[*thread];
         let sleeps = fiber.wants == Wants::Wake && objects::name(fiber.asleep_on) == Some("futex");
         sleeps.then_some(fiber.asleep_on)
     };
@@ -217,12 +222,12 @@ fn asleep_apart(control: &Control, blocked: &[usize]) -> bool {
 /// Who has the lock that a thread sleeps for, where the lock is made of a futex: the one who made its word something else than zero, if words are taken that way here,
 /// by an exchange that expects zero.
 fn taker(control: &Control, thread: usize) -> Option<usize> {
-    let fiber = &control.fibers[thread];
+    let fiber = &control.process.fibers[thread];
     if fiber.wants != Wants::Wake || objects::name(fiber.asleep_on) != Some("futex") {
         return None;
     }
     let word = Access::new(objects::inner(fiber.asleep_on), 4, Kind::Read);
-    let trace = &control.trace;
+    let trace = &control.run.trace;
     let takes = |at: &usize| {
         let mut accesses = trace.accesses(*at).iter();
         accesses.any(|access| access.object == word.object && access.changed && !access.is_read() && access.old == 0)
@@ -241,12 +246,12 @@ fn has_cycle(control: &Control, blocked: &[usize]) -> bool {
     blocked.iter().any(|&start| {
         let mut at = start;
         for _ in 0..=blocked.len() {
-            let owner = holder(control, control.fibers[at].wants).map(usize::from);
+            let owner = holder(control, control.process.fibers[at].wants).map(usize::from);
             match owner.or_else(|| taker(control, at)) {
                 None => return false,
                 Some(next) if next == start => return true,
                 // Who took a futex and is gone may have meant something else by it.
-                Some(next) if control.fibers[next].ended => return owner.is_some(),
+                Some(next) if control.process.fibers[next].ended => return owner.is_some(),
                 Some(next) => at = next,
             }
         }
@@ -276,14 +281,14 @@ impl Frames {
 }
 
 fn steps(control: &Control, frames: &mut Frames) -> Vec<StepRecord> {
-    let trace = &control.trace;
+    let trace = &control.run.trace;
     // Few places make many steps, and to ask the linker takes longer than a run.
     let mut places: HashMap<u64, Option<Place>> = HashMap::new();
     let record = |at: usize| {
         let step = trace.step(at);
         let none = Access::new(0, 0, Kind::Read);
         let access = trace.accesses(at).first().copied().unwrap_or(none);
-        let detail = control.details.get(at).copied().unwrap_or_default();
+        let detail = control.run.details.get(at).copied().unwrap_or_default();
         StepRecord {
             thread: step.thread.0,
             what: what(&access, step.created.is_some()),
@@ -292,7 +297,7 @@ fn steps(control: &Control, frames: &mut Frames) -> Vec<StepRecord> {
             old: access.old,
             new: detail.new,
             place: places.entry(detail.pc).or_insert_with(|| place(detail.pc)).clone(),
-            callers: control.callers.as_ref().and_then(|all| all.get(at)).map_or(vec![], |one| frames.all(one)),
+            callers: control.run.callers.get(at).map_or(vec![], |one| frames.all(one)),
         }
     };
     (0..trace.len()).map(record).collect()
@@ -326,8 +331,9 @@ fn what(access: &Access, created: bool) -> String {
 
 fn threads(control: &Control, frames: &mut Frames) -> Vec<ThreadRecord> {
     let record = |thread: usize| {
-        let fiber = &control.fibers[thread];
-        let blocked = control.pending.iter().any(|pending| pending.thread.index() == thread && !pending.is_enabled());
+        let fiber = &control.process.fibers[thread];
+        let blocked =
+            control.run.pending.iter().any(|pending| pending.thread.index() == thread && !pending.is_enabled());
         ThreadRecord {
             thread: thread as u8,
             ended: fiber.ended,
@@ -336,7 +342,7 @@ fn threads(control: &Control, frames: &mut Frames) -> Vec<ThreadRecord> {
             callers: if fiber.ended { vec![] } else { frames.all(&fiber.callers()) },
         }
     };
-    (0..control.created).map(record).collect()
+    (0..control.run.created).map(record).collect()
 }
 
 /// A module that an address is looked for in.

@@ -24,29 +24,36 @@ struct Operation {
     before: Vec<u32>,
 }
 
-/// The operations of the run under way, and the histories of all runs so far.
+/// The operations of the run under way.
 #[derive(Default)]
-pub struct Histories {
-    operations: Vec<Operation>,
+pub struct Operations {
+    all: Vec<Operation>,
     returned: Vec<u32>,
-    seen: BTreeSet<String>,
 }
 
-impl Histories {
+impl Operations {
     /// A new run.
     #[inline(always)]
     pub fn reset(&mut self) {
-        if !self.operations.is_empty() {
-            self.forget_operations();
+        if !self.all.is_empty() {
+            self.forget();
         }
         self.returned.clear();
     }
 
     #[inline(never)]
-    fn forget_operations(&mut self) {
-        self.operations.clear();
+    fn forget(&mut self) {
+        self.all.clear();
     }
+}
 
+/// The histories of all runs so far.
+#[derive(Default)]
+pub struct Histories {
+    seen: BTreeSet<String>,
+}
+
+impl Histories {
     /// A new search.
     pub fn forget(&mut self) {
         self.seen.clear();
@@ -54,13 +61,13 @@ impl Histories {
 
     /// Keeps the history of the run that has ended. One text stands for all orders of calls among themselves and of returns
     /// among themselves.
-    pub fn keep(&mut self) {
-        if self.operations.is_empty() {
+    pub fn keep(&mut self, run: &mut Operations) {
+        if run.all.is_empty() {
             return;
         }
-        self.operations.sort_by_key(|operation| operation.thread);
+        run.all.sort_by_key(|operation| operation.thread);
         let mut text = String::new();
-        for Operation { thread, name, argument, result, before } in &self.operations {
+        for Operation { thread, name, argument, result, before } in &run.all {
             let result = result.map_or("?".to_string(), |result| result.to_string());
             let before: Vec<String> = before.iter().map(|count| count.to_string()).collect();
             let _ = write!(text, "T{thread} {name}({argument})={result} after {}; ", before.join(","));
@@ -88,14 +95,14 @@ unsafe extern "C" fn call_at(operation: *const c_char, argument: c_long) {
     // SAFETY: the test passes a string.
     let name = unsafe { CStr::from_ptr(operation) }.to_string_lossy().into_owned();
     with(|control| {
-        let thread = control.current;
-        control.endless.disturb();
-        let histories = &mut control.histories;
-        let mut before = histories.returned.clone();
+        let thread = control.run.current;
+        control.run.endless.disturb();
+        let operations = &mut control.run.operations;
+        let mut before = operations.returned.clone();
         while before.last() == Some(&0) {
             before.pop();
         }
-        histories.operations.push(Operation { thread, name, argument, result: None, before });
+        operations.all.push(Operation { thread, name, argument, result: None, before });
         control.fiber().spin.effect();
     });
     point::record(access, None);
@@ -108,17 +115,17 @@ unsafe extern "C" fn return_at(result: c_long) {
     let access = Access::new(HISTORY, 1, Kind::Return);
     point::arrive(access, Wants::Nothing, site::pc());
     with(|control| {
-        let thread = control.current;
-        control.endless.disturb();
-        let histories = &mut control.histories;
-        let open = histories.operations.iter_mut().rev().find(|operation| operation.thread == thread);
+        let thread = control.run.current;
+        control.run.endless.disturb();
+        let operations = &mut control.run.operations;
+        let open = operations.all.iter_mut().rev().find(|operation| operation.thread == thread);
         if let Some(operation) = open {
             operation.result = Some(result);
         }
-        if histories.returned.len() <= thread {
-            histories.returned.resize(thread + 1, 0);
+        if operations.returned.len() <= thread {
+            operations.returned.resize(thread + 1, 0);
         }
-        histories.returned[thread] += 1;
+        operations.returned[thread] += 1;
         control.fiber().spin.effect();
     });
     point::record(access, Some(result as u64));

@@ -31,7 +31,7 @@ pub fn arrive_here(access: Access, wants: Wants, pc: u64, here: u64) {
         if here < fiber.low && !fiber.stops_lower(here) {
             fail(FindingKind::Crash, OVERFLOW.into(), pc);
         }
-        (control.current, control.arrive(access, wants))
+        (control.run.current, control.arrive(access, wants))
     };
     follow(from, next);
 }
@@ -40,7 +40,7 @@ pub fn arrive_here(access: Access, wants: Wants, pc: u64, here: u64) {
 #[inline(never)]
 pub fn record(access: Access, new: Option<u64>) {
     with(|control| {
-        control.trace.access(access);
+        control.run.trace.access(access);
         finish(control, None, false, new);
     });
 }
@@ -48,7 +48,7 @@ pub fn record(access: Access, new: Option<u64>) {
 /// Completes the step whose accesses are in the trace.
 #[inline(always)]
 pub fn finish(control: &mut Control, created: Option<Thread>, yielded: bool, new: Option<u64>) {
-    if control.waking != 0 {
+    if control.run.waking != 0 {
         control.wakes_pollers();
     }
     let pc = control.fiber().pc;
@@ -57,7 +57,7 @@ pub fn finish(control: &mut Control, created: Option<Thread>, yielded: bool, new
 
 /// Completes the step of a thread that took a lock; whether it had to wait for another turn of its loop.
 pub fn take_turn(control: &mut Control, access: Access, polls: bool) {
-    control.trace.access(access);
+    control.run.trace.access(access);
     if polls {
         control.polls_again(&access);
     }

@@ -1,31 +1,23 @@
 //! The search: run after run of each test, until the strategy has seen enough.
 
 use std::cell::UnsafeCell;
-use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use selvedge_driver::{CoverageRecord, Finding, Report, Search, Settings, TestReport, schedule_from_text};
-use selvedge_explore::{
-    Bounded, Classes, Coverage, Dfs, Dpor, End, Fairness, Pct, Random, Replay, Stop, Strategy, Trace,
-};
+use selvedge_explore::{Bounded, Classes, Coverage, Dfs, Dpor, End, Pct, Random, Replay, Stop, Strategy};
 
 use crate::abi::left_over;
 use crate::control::{self, Body, Control, Left, with};
-use crate::endless::Endless;
 use crate::fiber::{self, Fiber};
 use crate::freeze::Frozen;
-use crate::history::Histories;
-use crate::lineup::{self, Lineup};
+use crate::lineup;
 use crate::memory::arena;
 use crate::memory::reset::Snapshot;
-use crate::posix::objects::Objects;
 use crate::posix::process;
-use crate::race::Races;
-use crate::retry::Retries;
 use crate::run::{renew, run_and_look, run_of_class, run_once};
-use crate::switch::{self, Context};
+use crate::switch;
 use crate::{exchange, finding, shadow, share, sys, watchdog};
 
 /// A test.
@@ -226,7 +218,7 @@ pub unsafe extern "C" fn selvedge_explore(
     } else {
         // A debugger would stop at the signals that hold the others still.
         let _frozen = (!settings.stop_at_failure).then(Frozen::new);
-        with(|control| control.hosted = true);
+        with(|control| control.process.hosted = true);
         // Whoever waits for this test's result may still be on its way to sleep, through variables that are put back.
         sys::settle();
         report.tests.push(explore(&test, &settings));
@@ -326,52 +318,7 @@ pub fn prepare(settings: &Settings) -> Result<(), String> {
     if !fiber::provide(&mut fibers, FIBERS) {
         return Err("the system allows no more threads".into());
     }
-    control::install(Control {
-        current: 0,
-        fibers,
-        created: 0,
-        starting: None,
-        pending: Vec::new(),
-        looks_ahead: true,
-        alive: 0,
-        slots: [control::NOWHERE; selvedge_explore::Thread::MAX],
-        ready: 0,
-        held: 0,
-        last: None,
-        gave_way: false,
-        fruitless: false,
-        in_a_row: 0,
-        spinning: 0,
-        waiting: 0,
-        joining: 0,
-        under_way: false,
-        trace: Trace::new(),
-        details: Vec::new(),
-        strategy: Box::new(Dfs::new()),
-        fairness: Fairness::new(),
-        failure: None,
-        left: Left::Complete,
-        search: Context::default(),
-        settings: settings.clone(),
-        objects: Objects::default(),
-        races: Races::default(),
-        tidy: false,
-        traced: 0,
-        spares_races: false,
-        stacks_shared: false,
-        histories: Histories::default(),
-        lineup: Lineup::default(),
-        hosted: false,
-        callers: None,
-        plain: BTreeMap::new(),
-        other: None,
-        retries: Retries::default(),
-        polling: 0,
-        waking: 0,
-        touches: Vec::new(),
-        endless: Endless::default(),
-        time: 0,
-    });
+    control::install(Control::new(fibers, settings.clone()));
     Ok(())
 }
 
@@ -403,9 +350,9 @@ fn search_all(test: &Test, settings: &Settings) -> TestReport {
     let Ok(phases) = strategies(settings) else { return report };
     with(|control| {
         // Who searches is no part of what was found.
-        control.settings = Settings { jobs: 1, slice: Settings::default().slice, ..settings.clone() };
-        control.stacks_shared = false;
-        control.histories.forget();
+        control.search.settings = Settings { jobs: 1, slice: Settings::default().slice, ..settings.clone() };
+        control.search.stacks_shared = false;
+        control.search.histories.forget();
     });
     let search_for = Allowed {
         runs_max: settings.runs_max,
@@ -414,20 +361,20 @@ fn search_all(test: &Test, settings: &Settings) -> TestReport {
     };
     for strategy in phases {
         with(|control| {
-            control.retries.enable(settings.retries && strategy.turns_races());
-            control.strategy = strategy;
+            control.search.retries.enable(settings.retries && strategy.turns_races());
+            control.search.strategy = strategy;
         });
         let coverage = search(test, settings, globals, &search_for, &mut report);
         let shared = coverage.is_none() && !report.ends_search() && sys::now() > search_for.share_at;
-        if shared && let Some(rest) = with(|control| control.strategy.rest()).filter(|rest| !rest.is_empty()) {
+        if shared && let Some(rest) = with(|control| control.search.strategy.rest()).filter(|rest| !rest.is_empty()) {
             report.cpu_seconds = sys::cpu() - cpu;
             let report = share::explore(test, settings, globals, search_for.until, report, rest);
             renew(globals);
             return report;
         }
-        report.redundant += with(|control| control.strategy.redundant());
-        report.unfair += with(|control| control.strategy.unfair());
-        let reached = coverage.or_else(|| with(|control| control.strategy.so_far()));
+        report.redundant += with(|control| control.search.strategy.redundant());
+        report.unfair += with(|control| control.search.strategy.unfair());
+        let reached = coverage.or_else(|| with(|control| control.search.strategy.so_far()));
         report.coverage = reached.map_or(CoverageRecord::Partial, CoverageRecord::from);
         if let Some(Coverage::Preemptions(bound)) = reached {
             report.bound = Some(bound);
@@ -444,9 +391,9 @@ fn search_all(test: &Test, settings: &Settings) -> TestReport {
     }
     report.cpu_seconds = sys::cpu() - cpu;
     with(|control| {
-        report.histories = control.histories.seen().len() as u64;
+        report.histories = control.search.histories.seen().len() as u64;
         if settings.histories {
-            report.history_texts = control.histories.seen().iter().cloned().collect();
+            report.history_texts = control.search.histories.seen().iter().cloned().collect();
         }
     });
     renew(globals);
@@ -461,19 +408,19 @@ fn trace_back(test: &Test, globals: &Snapshot, found: Finding) -> Finding {
         return found;
     }
     let (search, retries) = with(|control| {
-        control.callers = Some(Vec::new());
-        let retries = std::mem::replace(&mut control.retries.on, false);
-        (std::mem::replace(&mut control.strategy, Box::new(Replay::new(schedule))), retries)
+        control.search.traces_back = true;
+        let retries = std::mem::replace(&mut control.search.retries.on, false);
+        (std::mem::replace(&mut control.search.strategy, Box::new(Replay::new(schedule))), retries)
     });
-    let ended = match with(|control| control.strategy.start()) {
+    let ended = match with(|control| control.search.strategy.start()) {
         ControlFlow::Continue(()) => run_once(test, globals),
         ControlFlow::Break(_) => End::Complete,
     };
     let again = with(|control| {
         let again = finding::of_run(control, ended, &found.test, found.run);
-        control.callers = None;
-        control.strategy = search;
-        control.retries.on = retries;
+        control.search.traces_back = false;
+        control.search.strategy = search;
+        control.search.retries.on = retries;
         again
     });
     let plain = |finding: &Finding| {
@@ -502,7 +449,7 @@ impl Allowed {
     fn is_over(&self, runs: u64) -> bool {
         let now = sys::now();
         // Not before something was done: else a part could be handed on for ever.
-        let share = runs > 0 && now > self.share_at && with(|control| control.strategy.rest().is_some());
+        let share = runs > 0 && now > self.share_at && with(|control| control.search.strategy.rest().is_some());
         now > self.until || share || exchange::stopped()
     }
 }
@@ -514,7 +461,10 @@ const UNWATCHED: u64 = 16;
 /// must see where it ended the run, and so must a replay, whose schedule ends there.
 fn repeats_classes(settings: &Settings) -> bool {
     let ends_at_races = settings.keep_going || settings.replay.is_some();
-    settings.races && !settings.races_in_every_run && !ends_at_races && with(|control| !control.strategy.turns_races())
+    settings.races
+        && !settings.races_in_every_run
+        && !ends_at_races
+        && with(|control| !control.search.strategy.turns_races())
 }
 
 /// Runs until the strategy is done; `None` when something else ended it.
@@ -526,9 +476,9 @@ pub fn search(
     report: &mut TestReport,
 ) -> Option<Coverage> {
     let mut classes = repeats_classes(settings).then(Classes::new);
-    with(|control| control.trace.sign(classes.is_some().then(|| control.strategy.follows())));
+    with(|control| control.run.trace.sign(classes.is_some().then(|| control.search.strategy.follows())));
     let coverage = search_classes(test, settings, globals, allowed, report, &mut classes);
-    with(|control| control.trace.sign(None));
+    with(|control| control.run.trace.sign(None));
     coverage
 }
 
@@ -542,7 +492,7 @@ fn search_classes(
     classes: &mut Option<Classes>,
 ) -> Option<Coverage> {
     loop {
-        if let ControlFlow::Break(coverage) = with(|control| control.strategy.start()) {
+        if let ControlFlow::Break(coverage) = with(|control| control.search.strategy.start()) {
             return Some(coverage);
         }
         if report.runs >= allowed.runs_max || report.runs.is_multiple_of(UNWATCHED) && allowed.is_over(report.runs) {
@@ -557,16 +507,16 @@ fn search_classes(
         report.forgotten += u64::from(shadow::has_forgotten());
         report.blocked += u64::from(end == End::Stuck);
         report.truncated += u64::from(end == End::Truncated);
-        if with(|control| control.left) == Left::Restart {
-            with(|control| control.strategy = Box::new(Dpor::new()));
+        if with(|control| control.run.left) == Left::Restart {
+            with(|control| control.search.strategy = Box::new(Dpor::new()));
             continue;
         }
         let found = with(|control| {
-            report.points += control.trace.len() as u64;
-            if matches!(control.left, Left::Complete | Left::Stuck) {
-                control.histories.keep();
+            report.points += control.run.trace.len() as u64;
+            if matches!(control.run.left, Left::Complete | Left::Stuck) {
+                control.search.histories.keep(&mut control.run.operations);
             }
-            let blocked = control.left == Left::Blocked;
+            let blocked = control.run.left == Left::Blocked;
             let found = if blocked { None } else { finding::of_run(control, end, &report.test, report.runs) };
             control.tell_strategy(end);
             found

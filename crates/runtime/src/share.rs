@@ -26,15 +26,15 @@ pub fn explore(
     rest: Vec<Part>,
 ) -> TestReport {
     let (phase, cut) = with(|control| {
-        report.history_texts = control.histories.seen().iter().cloned().collect();
-        report.redundant += control.strategy.redundant();
-        report.unfair += control.strategy.unfair();
-        match control.strategy.so_far() {
+        report.history_texts = control.search.histories.seen().iter().cloned().collect();
+        report.redundant += control.search.strategy.redundant();
+        report.unfair += control.search.strategy.unfair();
+        match control.search.strategy.so_far() {
             Some(Coverage::Preemptions(bound)) => {
                 report.bound = Some(bound);
-                (bound as usize + 1, control.strategy.cut())
+                (bound as usize + 1, control.search.strategy.cut())
             }
-            _ => (0, control.strategy.cut()),
+            _ => (0, control.search.strategy.cut()),
         }
     });
     let mut ledger = Ledger::new(settings, report, phase, rest, cut);
@@ -83,25 +83,25 @@ fn work(test: &Test, settings: &Settings, globals: &Snapshot, until: f64, errand
         return Answer::new(report, vec![], false, Ended::Diverged);
     };
     with(|control| {
-        control.histories.forget();
-        control.retries.enable(settings.retries && strategy.turns_races());
-        control.strategy = strategy;
+        control.search.histories.forget();
+        control.search.retries.enable(settings.retries && strategy.turns_races());
+        control.search.strategy = strategy;
     });
     let allowed = Allowed { runs_max: errand.runs_max, until, share_at: began + settings.slice };
     let coverage = search(test, settings, globals, &allowed, &mut report);
     report.cpu_seconds = sys::cpu();
     with(|control| {
-        report.redundant = control.strategy.redundant();
-        report.unfair = control.strategy.unfair();
-        report.history_texts = control.histories.seen().iter().cloned().collect();
+        report.redundant = control.search.strategy.redundant();
+        report.unfair = control.search.strategy.unfair();
+        report.history_texts = control.search.histories.seen().iter().cloned().collect();
         let (rest, ended) = match coverage {
             Some(Coverage::Partial) if report.unfair > 0 => (vec![], Ended::Early),
             Some(Coverage::Partial) => (vec![], Ended::Diverged),
             Some(_) => (vec![], Ended::Complete),
-            None => (control.strategy.rest().unwrap_or_default(), Ended::Early),
+            None => (control.search.strategy.rest().unwrap_or_default(), Ended::Early),
         };
         report.coverage = coverage.map_or(CoverageRecord::Partial, CoverageRecord::from);
-        Answer::new(report, rest, control.strategy.cut(), ended)
+        Answer::new(report, rest, control.search.strategy.cut(), ended)
     })
 }
 

@@ -31,7 +31,7 @@ fn say(address: *mut c_void, kind: Kind, order: fn(&mut Races, usize, u64)) {
     }
     let access = Access::new(objects::annotated(address as usize), 1, kind);
     point::arrive(access, Wants::Nothing, site::pc());
-    with(|control| order(&mut control.races, control.current, access.object));
+    with(|control| order(&mut control.run.races, control.run.current, access.object));
     point::record(access, None);
 }
 

@@ -75,9 +75,9 @@ fn fences(instruction: &Instruction) -> bool {
     let is_fence = matches!(instruction.mnemonic(), Mnemonic::Mfence | Mnemonic::Lfence | Mnemonic::Sfence);
     if is_fence {
         with(|control| {
-            let thread = control.current;
-            if control.races.on {
-                control.races.fence(thread, SEQUENTIALLY_CONSISTENT);
+            let thread = control.run.current;
+            if control.run.races.on {
+                control.run.races.fence(thread, SEQUENTIALLY_CONSISTENT);
             }
         });
     }
@@ -120,7 +120,7 @@ fn make_step(frame: &Frame, decoded: &Decoded, cell: &Touched) {
         give_up(instruction);
     }
     let size = size as u32;
-    with(|control| control.objects.assembled.insert(address & !7));
+    with(|control| control.run.objects.assembled.insert(address & !7));
     let is_whole = instruction.has_lock_prefix() || instruction.mnemonic() == Mnemonic::Xchg;
     if matches!(effect(frame, instruction, size, write, 0), Effect::Unknown) {
         give_up(instruction);

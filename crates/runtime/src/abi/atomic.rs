@@ -194,9 +194,9 @@ unsafe extern "C" fn step(cell: u64, first: u64, second: u64, third: c_int, four
 pub fn must_tidy() -> bool {
     // SAFETY: code under control calls; the borrow ends at once.
     let control = unsafe { state() };
-    let tidy = control.tidy;
+    let tidy = control.run.tidy;
     if tidy {
-        control.tidy = false;
+        control.run.tidy = false;
     }
     tidy
 }
@@ -260,11 +260,11 @@ pub fn arrive(object: u64, size: u32, kind: Kind, told: Told, expected: u64, pla
     let control = unsafe { state() };
     let mut waited = false;
     if control.is_free(call.stack) {
-        let from = control.current;
+        let from = control.run.current;
         let fiber = control.fiber();
         (fiber.pc, fiber.frame, fiber.wants) = (call.pc, call.frame, Wants::Nothing);
-        control.waiting &= !(1 << (from % 64));
-        if control.looks_ahead {
+        control.run.waiting &= !(1 << (from % 64));
+        if control.run.looks_ahead {
             foresee(object, size, kind, told, expected);
         }
         match control.choose_quickly() {
@@ -316,7 +316,7 @@ fn arrive_rarely(object: u64, size: u32, kind: Kind, told: Told, expected: u64, 
     let site::Call { pc, stack, .. } = site::call();
     let mut access = access(object, size, kind, told, expected);
     let waited = with(|control| {
-        let spins = control.settings.spins;
+        let spins = control.search.settings.spins;
         let fiber = control.fiber();
         let top = fiber.top;
         spins && fiber.spin.arrives(pc, top)
@@ -327,7 +327,7 @@ fn arrive_rarely(object: u64, size: u32, kind: Kind, told: Told, expected: u64, 
             with(Control::expect_change);
             Wants::Change
         }
-        Some(failure) if with(|control| control.retries.on) => {
+        Some(failure) if with(|control| control.search.retries.on) => {
             with(|control| retry::arrive(control, pc, site::registers(), &mut access, failure))
         }
         _ => Wants::Nothing,
@@ -358,33 +358,33 @@ pub fn record(object: u64, size: u32, told: Told, expected: u64, outcome: Outcom
     // SAFETY: nothing below switches or borrows the state again before the last use.
     let control = unsafe { state() };
     let changed = kind != Kind::Read && old != new;
-    if !control.trace.is_known() {
+    if !control.run.trace.is_known() {
         let condition = told.condition(size, expected);
-        let thread = Thread(control.current as u8);
-        control.trace.access_of(thread, Access { object, size, kind, waits: waited, condition, changed, old });
+        let thread = Thread(control.run.current as u8);
+        control.run.trace.access_of(thread, Access { object, size, kind, waits: waited, condition, changed, old });
     }
-    if waited || control.retries.attached != 0 {
+    if waited || control.run.attempts.attached != 0 {
         leave_rarely(control, waited);
     }
-    let mut of_loops = control.spinning != 0;
+    let mut of_loops = control.run.spinning != 0;
     let fiber = control.fiber();
     fiber.made += 1;
     let pc = fiber.pc;
     if changed {
         fiber.effect();
-        if control.endless.is_watching() {
+        if control.run.endless.is_watching() {
             control.wrote(object);
         }
     } else {
         fiber.spin.reads();
         fiber.spin.poll.reads(&Access::new(object, size, Kind::Read).after(old));
-        of_loops = fiber.spin.is_tidy() || control.retries.on;
+        of_loops = fiber.spin.is_tidy() || control.search.retries.on;
     }
     control.step_counted(None, false, Detail { pc, new: Some(new) });
     if of_loops {
         if changed { control.tell_loops(&Access::new(object, size, kind)) } else { read_rarely(control, told, pc) }
     }
-    if control.races.on {
+    if control.run.races.on {
         look_for_races(object, size, kind, order, pc);
     }
 }
@@ -394,8 +394,8 @@ pub fn record(object: u64, size: u32, told: Told, expected: u64, outcome: Outcom
 fn look_for_races(object: u64, size: u32, kind: Kind, order: c_int, pc: u64) {
     let (what, other) = with(|control| {
         control.reaches(object);
-        let (thread, what) = (control.current, Packed::new(pc, kind != Kind::Read, true));
-        (what, control.races.atomic(thread, object, u64::from(size), what, kind, order))
+        let (thread, what) = (control.run.current, Packed::new(pc, kind != Kind::Read, true));
+        (what, control.run.races.atomic(thread, object, u64::from(size), what, kind, order))
     });
     if let Some(other) = other {
         race(Touch { address: object, size: u64::from(size), what }, Conflict::with(other));
@@ -406,9 +406,9 @@ fn look_for_races(object: u64, size: u32, kind: Kind, order: c_int, pc: u64) {
 #[cold]
 #[inline(never)]
 fn leave_rarely(control: &mut Control, waited: bool) {
-    let attached = control.retries.attached != 0;
+    let attached = control.run.attempts.attached != 0;
     if attached && let Some(expected) = retry::leave(control) {
-        control.trace.waited(Condition::Equals(expected));
+        control.run.trace.waited(Condition::Equals(expected));
     }
     if waited {
         control.saw_change(None);
@@ -419,10 +419,10 @@ fn leave_rarely(control: &mut Control, waited: bool) {
 #[cold]
 #[inline(never)]
 fn read_rarely(control: &mut Control, told: Told, pc: u64) {
-    control.tidy = control.fiber().spin.is_tidy();
-    let Some(&access) = control.trace.accesses(control.trace.len() - 1).first() else { return };
+    control.run.tidy = control.fiber().spin.is_tidy();
+    let Some(&access) = control.run.trace.accesses(control.run.trace.len() - 1).first() else { return };
     control.fiber().spin.keep(&access);
-    if told == Told::Load && control.retries.on {
+    if told == Told::Load && control.search.retries.on {
         retry::read(control, pc, site::registers(), &access);
     }
 }
@@ -521,9 +521,9 @@ pub unsafe extern "C" fn __tsan_atomic_thread_fence(order: c_int) {
         return std::sync::atomic::fence(SeqCst);
     }
     with(|control| {
-        let thread = control.current;
-        if control.races.on {
-            control.races.fence(thread, order);
+        let thread = control.run.current;
+        if control.run.races.on {
+            control.run.races.fence(thread, order);
         }
     });
 }

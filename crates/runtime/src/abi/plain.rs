@@ -25,11 +25,11 @@ pub unsafe extern "C" fn look_at(address: usize, size: usize, write: bool, pc: u
     // SAFETY: code under control calls, and nothing here switches.
     let control = unsafe { state() };
     let below = arena::inside(address) || (address as u64) < STACKS;
-    let noted = control.fiber().notes(write) || control.endless.is_drifting();
+    let noted = control.fiber().notes(write) || control.run.endless.is_drifting();
     let easy = below && arena::in_use(address, size) && !noted;
     if !easy {
         look_closely(address, size, write, pc)
-    } else if control.races.on {
+    } else if control.run.races.on {
         look_for_races(address, size, write, pc)
     }
 }
@@ -57,7 +57,7 @@ extern "C" fn look_for_races(address: usize, size: usize, write: bool, pc: u64) 
     let control = unsafe { state() };
     control.note_plain(pc);
     let touch = Touch::new(address as u64, size as u64, write, false, pc);
-    match control.races.touch_quickly(control.current, touch) {
+    match control.run.races.touch_quickly(control.run.current, touch) {
         Quickly::Done => {}
         Quickly::Compare(cell, access) => compare(cell, access, address, size),
         Quickly::Far => look_closely(address, size, write, pc),
@@ -68,7 +68,7 @@ extern "C" fn look_for_races(address: usize, size: usize, write: bool, pc: u64) 
 #[inline(never)]
 fn compare(cell: *mut Cell, access: Packed, address: usize, size: usize) {
     // SAFETY: the cell was found a moment ago, and nothing has touched the tables since.
-    let other = with(|control| control.races.compare(unsafe { &mut *cell }, access));
+    let other = with(|control| control.run.races.compare(unsafe { &mut *cell }, access));
     if let Some(other) = other {
         let touch = Touch { address: address as u64, size: size as u64, what: access.by_nobody() };
         race(touch, Conflict::with(other));
@@ -83,27 +83,27 @@ extern "C" fn look_closely(address: usize, size: usize, write: bool, pc: u64) {
     let touch = Touch::new(address as u64, size as u64, write, false, pc);
     let other = with(|control| {
         let own = control.fiber().holds(address as u64);
-        if write && !own && control.endless.is_watching() {
+        if write && !own && control.run.endless.is_watching() {
             control.wrote(address as u64);
         }
-        if control.endless.is_drifting() {
-            control.endless.touches(address as u64, size as u64);
+        if control.run.endless.is_drifting() {
+            control.run.endless.touches(address as u64, size as u64);
         }
         if write && !own {
             control.fiber().effect();
         } else {
             control.fiber().trail.plain(address as u64, size, write);
         }
-        if !control.races.on {
+        if !control.run.races.on {
             return None;
         }
-        if own && !control.stacks_shared {
+        if own && !control.search.stacks_shared {
             return None;
         }
         control.reaches(address as u64);
         control.note_plain(pc);
-        let current = control.current;
-        control.races.touch(current, touch)
+        let current = control.run.current;
+        control.run.races.touch(current, touch)
     });
     if let Some(other) = other {
         race(touch, Conflict::with(other));
@@ -131,7 +131,7 @@ pub fn race(touch: Touch, conflict: Conflict) -> ! {
     );
     // A lock in assembly is often given back by a plain store, and the language does not say what that means.
     let mixed = touch.what.atomic() != conflict.atomic;
-    if mixed && with(|control| control.objects.assembled.contains(&(touch.address & !7))) {
+    if mixed && with(|control| control.run.objects.assembled.contains(&(touch.address & !7))) {
         let message = format!("inline assembly beside plain accesses is not controlled: {message}");
         fail(FindingKind::Uncontrolled, message, touch.what.pc());
     }
@@ -151,11 +151,11 @@ fn volatile(address: *mut c_void, size: usize, write: bool) {
     point::arrive(access, Wants::Nothing, pc);
     arena::check(address as usize, size, write, pc);
     with(|control| {
-        control.trace.access(access);
+        control.run.trace.access(access);
         point::finish(control, None, false, None);
         control.fiber().effect();
         // The thread writes before anybody else goes.
-        if control.spinning != 0 {
+        if control.run.spinning != 0 {
             control.tell_loops(&access);
         }
     });

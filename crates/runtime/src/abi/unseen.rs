@@ -57,12 +57,13 @@ static DECODED: Cell = Cell(UnsafeCell::new(None));
 /// behind where it has put a call in the place of an atomic one.
 fn was_a_step(touched: &Touched) -> bool {
     with(|control| {
-        let Some(last) = control.trace.len().checked_sub(1) else { return false };
+        let Some(last) = control.run.trace.len().checked_sub(1) else { return false };
         let within = |access: &Access| {
             touched.address >= access.object
                 && touched.address.saturating_add(touched.size) <= access.object.saturating_add(u64::from(access.size))
         };
-        control.trace.step(last).thread.index() == control.current && control.trace.accesses(last).iter().any(within)
+        control.run.trace.step(last).thread.index() == control.run.current
+            && control.run.trace.accesses(last).iter().any(within)
     })
 }
 

@@ -116,7 +116,7 @@ pub unsafe extern "C" fn selvedge_check_object(raw: *const RustObject, tell: Tel
         report.error = Some(error);
     } else {
         let _frozen = Frozen::new();
-        with(|control| control.hosted = true);
+        with(|control| control.process.hosted = true);
         match described {
             Ok(object) => report.objects.push(check(object, &settings)),
             Err(error) => report.objects.push(ObjectReport { error: Some(error), ..blank(&name) }),
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn selvedge_result(start: *const u8, length: usize) {
     if active() {
         // SAFETY: as the caller promises.
         let text = unsafe { bytes(start, length) };
-        with(|control| control.lineup.put_text(control.current, &text));
+        with(|control| control.put_text(&text));
     }
 }
 
@@ -174,7 +174,7 @@ pub unsafe extern "C" fn selvedge_text(string: *const c_char) -> Value {
     if active() {
         // SAFETY: as the caller promises.
         let text = unsafe { text(string) };
-        with(|control| control.lineup.put_text(control.current, &text));
+        with(|control| control.put_text(&text));
     }
     TEXT
 }
@@ -205,9 +205,9 @@ unsafe extern "C" fn choose_at(options: u32) -> u32 {
     point::arrive(point::nothing(), Wants::Nothing, site::pc());
     with(|control| {
         let chosen = control.pick(options);
-        control.trace.pick(Pick { chosen, options });
-        if let Some(column) = control.lineup.column(control.current) {
-            control.lineup.chose(column, chosen);
+        control.run.trace.pick(Pick { chosen, options });
+        if let Some(column) = control.run.recorder.column(control.run.current) {
+            control.run.recorder.chose(column, chosen);
         }
         point::finish(control, None, false, None);
         chosen

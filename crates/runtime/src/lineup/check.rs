@@ -82,7 +82,7 @@ pub fn check(object: Object, settings: &Settings) -> ObjectReport {
     settings.time_max = options.time_max.or(settings.time_max);
     let times = Times::new(settings.time_max, ENUMERATION, asked.1);
     let globals = Snapshot::new(settings.stop_at_failure);
-    with(|control| control.lineup.results = Results::new(object.void));
+    with(|control| control.search.lineup.results = Results::new(object.void));
     let asked_for = relaxed::relaxing(&object).and_then(|relaxing| Ok((relaxing, specified::built_in(&object)?)));
     let (relaxing, built_in) = match asked_for {
         Ok(both) => both,
@@ -113,7 +113,7 @@ pub fn check(object: Object, settings: &Settings) -> ObjectReport {
     let alone = options.write_observations.is_some() || settings.replay.is_some();
     session.run(times, if alone { 1 } else { asked.0 as usize });
     run::renew(globals);
-    with(|control| control.lineup.object = None);
+    with(|control| control.search.lineup.object = None);
     session.report
 }
 
@@ -331,7 +331,7 @@ impl Session<'_> {
         let text = matrix.to_text(calls);
         let (mut rows, mut finding) = (Vec::new(), found.finding.clone());
         let Explained { results, text: explanation, serial } = with(|control| {
-            let subject = Subject { matrix, calls, results: &control.lineup.results, threads: &found.threads };
+            let subject = Subject { matrix, calls, results: &control.search.lineup.results, threads: &found.threads };
             rows = name_steps(&subject, &found, &mut finding);
             match (&found.nondeterminism, &found.history, &found.refusal) {
                 (Some(two), ..) => subject.explain_nondeterminism(two),

@@ -28,7 +28,7 @@ impl Files {
         let Some(path) = &object.options.observations else { return Ok(()) };
         let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
         let sets = with(|control| {
-            let results = &mut control.lineup.results;
+            let results = &mut control.search.lineup.results;
             if is_json(path) {
                 return read_json(&text, &object.calls, results);
             }
@@ -70,7 +70,7 @@ impl Files {
         let Some(path) = &object.options.write_observations else { return Ok(()) };
         let text = with(|control| {
             let write = if is_json(path) { write_json } else { write_xml };
-            write(&self.kept, &object.calls, &control.lineup.results)
+            write(&self.kept, &object.calls, &control.search.lineup.results)
         });
         std::fs::write(path, text).map_err(|error| format!("{path}: {error}"))
     }

@@ -140,14 +140,14 @@ impl Bench<'_> {
     /// Sets the runtime up for runs of a matrix.
     pub fn arrange(&self, object: &Rc<Object>, matrix: &Matrix, serial: bool) {
         with(|control| {
-            control.settings = self.settings.clone();
+            control.search.settings = self.settings.clone();
             // One after the other, nothing races: a specification need not synchronise.
-            control.settings.races &= !serial;
-            control.lineup.object = Some(object.clone());
-            control.lineup.matrix = Rc::new(matrix.clone());
-            control.lineup.serial = serial;
-            control.lineup.turns = false;
-            control.lineup.exits = !serial && self.exits;
+            control.search.settings.races &= !serial;
+            control.search.lineup.object = Some(object.clone());
+            control.search.lineup.matrix = Rc::new(matrix.clone());
+            control.search.lineup.serial = serial;
+            control.search.lineup.turns = false;
+            control.search.lineup.exits = !serial && self.exits;
         });
     }
 
@@ -205,12 +205,12 @@ impl Bench<'_> {
         loop {
             self.arrange(object, matrix, true);
             with(|control| {
-                control.retries.enable(false);
-                (control.lineup.turns, control.lineup.exits) = (turns, exits);
-                control.strategy = if turns { Box::new(Dpor::new()) } else { Box::new(Serial::new()) };
+                control.search.retries.enable(false);
+                (control.search.lineup.turns, control.search.lineup.exits) = (turns, exits);
+                control.search.strategy = if turns { Box::new(Dpor::new()) } else { Box::new(Serial::new()) };
             });
             let seen = self.serial_runs(&test, numbers);
-            with(|control| (control.lineup.turns, control.lineup.exits) = (false, false));
+            with(|control| (control.search.lineup.turns, control.search.lineup.exits) = (false, false));
             match seen? {
                 Serially::Threads if turns => return Err(Outcome::Unknown("phase 1 did not end".into())),
                 Serially::Threads => turns = true,
@@ -235,9 +235,9 @@ impl Bench<'_> {
             let matrix = Matrix { initial: initial.to_vec(), ..Matrix::new(vec![vec![call, call]]) };
             let mut seen = Vec::new();
             for shift in [0, 0, SHIFT] {
-                with(|control| control.lineup.shift = shift);
+                with(|control| control.search.lineup.shift = shift);
                 let observation = self.serial(&object, &matrix, &mut Numbers::default());
-                with(|control| control.lineup.shift = 0);
+                with(|control| control.search.lineup.shift = 0);
                 // What else is wrong shows again, in its place.
                 match observation {
                     Ok((observation, _)) => seen.push(observation.histories()),
@@ -259,10 +259,10 @@ impl Bench<'_> {
     /// Every run of the strategy, unless it turns out that others are needed.
     fn serial_runs(&mut self, test: &Test, numbers: &mut Numbers) -> Result<Serially, Outcome> {
         let mut observation = Observation::new();
-        let turns = with(|control| control.lineup.turns);
+        let turns = with(|control| control.search.lineup.turns);
         let from = numbers.serial_runs;
         loop {
-            match with(|control| control.strategy.start()) {
+            match with(|control| control.search.strategy.start()) {
                 ControlFlow::Break(Coverage::Exhaustive) => return Ok(Serially::Seen(observation)),
                 ControlFlow::Break(_) => return Err(uncontrolled("phase 1")),
                 ControlFlow::Continue(()) => {}
@@ -280,11 +280,12 @@ impl Bench<'_> {
             exchange::count();
             numbers.serial_runs += 1;
             let (own, ends) = with(|control| {
-                numbers.points += control.trace.len() as u64;
+                numbers.points += control.run.trace.len() as u64;
                 finish(control, end);
-                let Control { lineup, trace, .. } = &*control;
-                let ends = !lineup.exits && if turns { lineup.ends_show(trace) } else { lineup.ends_matter(trace) };
-                (control.created > control.lineup.threads.len() + 1, ends)
+                let run::Run { recorder, trace, .. } = &control.run;
+                let shown = if turns { recorder.ends_show(trace) } else { recorder.ends_matter(trace) };
+                let ends = !control.search.lineup.exits && shown;
+                (control.run.created > control.run.recorder.threads.len() + 1, ends)
             });
             if own && !turns {
                 return Ok(Serially::Threads);
@@ -296,7 +297,7 @@ impl Bench<'_> {
                 continue;
             }
             with(|control| serial_end(control, end, test, numbers.serial_runs))?;
-            let history = with(|control| control.lineup.serial_history());
+            let history = with(|control| control.run.recorder.serial_history());
             if let Err(nondeterminism) = observation.insert(&history) {
                 return Err(self.nondeterministic(nondeterminism, observation, test, numbers.serial_runs));
             }
@@ -306,14 +307,14 @@ impl Bench<'_> {
     /// Two serial histories differ. When nothing was decided differently, something is not under control.
     fn nondeterministic(&self, found: Box<Nondeterminism>, observation: Observation, test: &Test, run: u64) -> Outcome {
         let decided = with(|control| {
-            let own = control.created > control.lineup.threads.len() + 1;
-            own || (0..control.trace.len()).any(|at| !control.trace.picks(at).is_empty())
+            let own = control.run.created > control.run.recorder.threads.len() + 1;
+            own || (0..control.run.trace.len()).any(|at| !control.run.trace.picks(at).is_empty())
         });
         if !decided {
             let call = with(|control| {
                 let column = usize::from(found.other.column);
                 let place = found.prefix.iter().filter(|operation| operation.column == found.other.column).count();
-                let call = control.lineup.call_at(column, place);
+                let call = control.search.lineup.call_at(column, place);
                 call.map_or("an operation".into(), |call| self.object.calls.name(call).to_owned())
             });
             return Outcome::Wrong(format!(
@@ -336,9 +337,9 @@ impl Bench<'_> {
             observation: Rc::new(observation),
             coverage: CoverageRecord::Partial,
             preemptions: None,
-            threads: with(|control| control.lineup.threads.clone()),
+            threads: with(|control| control.run.recorder.threads.clone()),
             pc: 0,
-            exits: with(|control| control.lineup.exits),
+            exits: with(|control| control.search.lineup.exits),
         }))
     }
 
@@ -370,7 +371,7 @@ impl Bench<'_> {
         let mut outcome = self.search(&observation, numbers);
         // Results say more than a data race, which ends the runs that have it. So once more, without looking for races.
         if matches!(&outcome, Outcome::Fail(found) if found.kind == ObjectKind::Race) {
-            with(|control| control.settings.races = false);
+            with(|control| control.search.settings.races = false);
             let without = self.search(&observation, numbers);
             if matches!(without, Outcome::Fail(_)) {
                 outcome = without;
@@ -378,7 +379,7 @@ impl Bench<'_> {
         }
         // Plain accesses are no steps. Where two of them race, other results may come of schedules that were not made.
         if matches!(outcome, Outcome::Pass(_)) && !self.settings.races {
-            with(|control| control.settings.races = true);
+            with(|control| control.search.settings.races = true);
             match self.search(&observation, &mut Numbers::default()) {
                 Outcome::Pass(_) => {}
                 Outcome::Fail(found) if found.kind == ObjectKind::Race => {
@@ -440,18 +441,18 @@ impl Bench<'_> {
         self.exits = found.exits;
         self.arrange(&self.object.clone(), matrix, false);
         with(|control| {
-            control.retries.enable(false);
-            control.callers = Some(Vec::new());
-            control.strategy = Box::new(Replay::new(schedule));
+            control.search.retries.enable(false);
+            control.search.traces_back = true;
+            control.search.strategy = Box::new(Replay::new(schedule));
         });
-        if with(|control| control.strategy.start()).is_continue() {
+        if with(|control| control.search.strategy.start()).is_continue() {
             run::run_once(&test(&self.object), self.globals);
         }
         let again = with(|control| {
             let Finding { kind, message, test, run, .. } = &found.finding;
             let failure = Failure { kind: *kind, message: message.clone(), pc: found.pc };
             let again = finding::of_failure(control, failure, test, *run);
-            control.callers = None;
+            control.search.traces_back = false;
             again
         });
         if again.schedule == found.finding.schedule && again.steps.len() == found.finding.steps.len() {
@@ -477,21 +478,21 @@ pub fn uncontrolled(when: &str) -> Outcome {
 fn serial_end(control: &Control, end: End, test: &Test, run: u64) -> Result<(), Outcome> {
     match end {
         End::Complete => Ok(()),
-        End::Stuck | End::Stopped(Stop::Blocked) if control.lineup.any_open() => Ok(()),
+        End::Stuck | End::Stopped(Stop::Blocked) if control.run.recorder.any_open() => Ok(()),
         End::Stopped(Stop::Diverged(_)) => Err(uncontrolled("phase 1")),
         End::Endless | End::Truncated => {
-            let steps = control.settings.steps_max;
+            let steps = control.search.settings.steps_max;
             Err(Outcome::Unknown(format!("a serial run went on for {steps} steps without an end")))
         }
         End::Stuck | End::Stopped(_) | End::Failed => {
-            let failure = match &control.failure {
+            let failure = match &control.run.failure {
                 Some(failure) if end == End::Failed => failure.clone(),
                 _ => finding::stuck(control),
             };
             if !failure.kind.is_violation() {
                 return Err(Outcome::Uncontrolled(Box::new(finding::of_failure(control, failure, &test.name, run))));
             }
-            if control.lineup.instance == 0 {
+            if control.run.recorder.instance == 0 {
                 return Err(Outcome::Wrong(format!("the constructor does not work: {}", failure.message)));
             }
             Err(Outcome::Fail(Box::new(bad_end(control, failure, test, run))))
@@ -507,21 +508,21 @@ pub fn bad_end(control: &Control, failure: Failure, test: &Test, run: u64) -> Fo
         pc: failure.pc,
         kind,
         finding: finding::of_failure(control, failure, &test.name, run),
-        history: Some(control.lineup.recorded(ending)),
+        history: Some(control.run.recorder.recorded(ending)),
         unexplained: None,
         refusal: None,
         nondeterminism: None,
         observation: Rc::new(Observation::new()),
         coverage: CoverageRecord::Partial,
         preemptions: bound(control),
-        threads: control.lineup.threads.clone(),
-        exits: control.lineup.exits,
+        threads: control.run.recorder.threads.clone(),
+        exits: control.search.lineup.exits,
     }
 }
 
 /// The bound of a search that goes through all of them, from none on.
 pub fn bound(control: &Control) -> Option<u32> {
-    match control.strategy.so_far() {
+    match control.search.strategy.so_far() {
         Some(Coverage::Preemptions(below)) => Some(below + 1),
         _ => None,
     }

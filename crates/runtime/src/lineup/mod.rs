@@ -32,4 +32,4 @@ mod relaxed;
 mod specified;
 
 pub use abi::{check_registered, registered};
-pub use recorder::Lineup;
+pub use recorder::{Lineup, Recorder};

@@ -48,8 +48,8 @@ impl<'a, 'b> Phase2<'a, 'b> {
         let mut reached = None;
         for (number, strategy) in strategies.into_iter().enumerate() {
             with(|control| {
-                control.retries.enable(control.settings.retries && strategy.turns_races());
-                control.strategy = strategy;
+                control.search.retries.enable(control.search.settings.retries && strategy.turns_races());
+                control.search.strategy = strategy;
             });
             let from = self.numbers.runs;
             // What comes after the bound may take as long as everything before it, and a little more.
@@ -85,7 +85,7 @@ impl<'a, 'b> Phase2<'a, 'b> {
     fn search(&mut self, from: u64, runs_max: u64) -> Result<Option<Coverage>, Outcome> {
         let mut key = Vec::new();
         loop {
-            if let ControlFlow::Break(coverage) = with(|control| control.strategy.start()) {
+            if let ControlFlow::Break(coverage) = with(|control| control.search.strategy.start()) {
                 return Ok(Some(coverage));
             }
             let done = self.numbers.runs - from;
@@ -96,14 +96,14 @@ impl<'a, 'b> Phase2<'a, 'b> {
             exchange::count();
             self.numbers.runs += 1;
             let left = with(|control| {
-                self.numbers.points += control.trace.len() as u64;
+                self.numbers.points += control.run.trace.len() as u64;
                 // What the search took for granted about loops is not so: it starts over.
-                if control.left == Left::Restart {
-                    control.strategy = Box::new(Dpor::new());
+                if control.run.left == Left::Restart {
+                    control.search.strategy = Box::new(Dpor::new());
                 } else {
                     finish(control, end);
                 }
-                control.left
+                control.run.left
             });
             // A run whose threads could only try again shows nothing that other runs do not.
             if !matches!(left, Left::Restart | Left::Blocked) {
@@ -121,27 +121,29 @@ impl<'a, 'b> Phase2<'a, 'b> {
             End::Complete => Ending::Full,
             End::Truncated => return Err(self.too_long()),
             // The end of a thread waits for nobody in serial runs, or it would be an operation.
-            End::Stuck | End::Endless if with(|control| !control.lineup.exits && control.lineup.any_leaving()) => {
+            End::Stuck | End::Endless
+                if with(|control| !control.search.lineup.exits && control.run.recorder.any_leaving()) =>
+            {
                 return Err(self.ended_badly(end));
             }
             End::Stuck | End::Endless if freeze::bystanders() > 0 => {
                 let why = "operations wait, and threads that were started before the search, which cannot run, may be what they wait for";
                 return Err(Outcome::Unknown(why.into()));
             }
-            End::Stuck | End::Endless if with(|control| control.lineup.any_open()) => Ending::Stuck,
+            End::Stuck | End::Endless if with(|control| control.run.recorder.any_open()) => Ending::Stuck,
             End::Stopped(Stop::Redundant | Stop::Blocked | Stop::Unfair) => return Ok(()),
             End::Stopped(Stop::Diverged(_)) => return Err(uncontrolled("phase 2")),
             End::Stuck | End::Endless | End::Failed => return Err(self.ended_badly(end)),
         };
-        with(|control| control.lineup.key(ending, key));
+        with(|control| control.run.recorder.key(ending, key));
         if self.seen.contains(key.as_slice()) {
             return Ok(());
         }
         self.seen.insert(key.as_slice().into());
         self.numbers.histories += 1;
         self.numbers.stuck += u64::from(ending == Ending::Stuck);
-        let history = with(|control| control.lineup.recorded(ending));
-        let matrix = with(|control| control.lineup.matrix.clone());
+        let history = with(|control| control.run.recorder.recorded(ending));
+        let matrix = with(|control| control.search.lineup.matrix.clone());
         self.case(&matrix, &history, |criterion, case| criterion.count(case));
         match self.judge(&matrix, &history)? {
             Judgement::Allowed => Ok(()),
@@ -171,7 +173,7 @@ impl<'a, 'b> Phase2<'a, 'b> {
     ) -> T {
         let object = self.bench.object.clone();
         with(|control| {
-            let (calls, results, observation) = (&object.calls, &control.lineup.results, &*self.observation);
+            let (calls, results, observation) = (&object.calls, &control.search.lineup.results, &*self.observation);
             ask(self.bench.criterion, &Case { matrix, calls, results, observation, history })
         })
     }
@@ -184,9 +186,9 @@ impl<'a, 'b> Phase2<'a, 'b> {
             return Ok(judgement);
         }
         let (strategy, retries, settings, schedule) = with(|control| {
-            let strategy = std::mem::replace(&mut control.strategy, Box::new(Serial::new()));
-            let retries = std::mem::take(&mut control.retries);
-            (strategy, retries, control.settings.clone(), control.trace.schedule())
+            let strategy = std::mem::replace(&mut control.search.strategy, Box::new(Serial::new()));
+            let retries = std::mem::take(&mut control.search.retries);
+            (strategy, retries, control.search.settings.clone(), control.run.trace.schedule())
         });
         while let Judgement::Ask(asked) = judgement {
             for calls in asked {
@@ -201,22 +203,22 @@ impl<'a, 'b> Phase2<'a, 'b> {
         }
         self.bench.arrange(&self.bench.object.clone(), matrix, false);
         with(|control| {
-            control.settings = settings;
-            control.strategy = Box::new(Replay::new(schedule));
+            control.search.settings = settings;
+            control.search.strategy = Box::new(Replay::new(schedule));
         });
-        if with(|control| control.strategy.start()).is_continue() {
+        if with(|control| control.search.strategy.start()).is_continue() {
             run::run_once(&self.test, self.bench.globals);
         }
         with(|control| {
-            control.strategy = strategy;
-            control.retries = retries;
+            control.search.strategy = strategy;
+            control.search.retries = retries;
         });
         Ok(judgement)
     }
 
     /// A run that is cut off says nothing about the object.
     fn too_long(&self) -> Outcome {
-        let steps = with(|control| control.settings.steps_max);
+        let steps = with(|control| control.search.settings.steps_max);
         Outcome::Unknown(format!(
             "a run went on for more than {steps} steps, and it is not known whether it has an end: no state came again in \
              which it was before"
@@ -226,7 +228,7 @@ impl<'a, 'b> Phase2<'a, 'b> {
     fn ended_badly(&self, end: End) -> Outcome {
         let run = self.numbers.runs;
         with(|control| {
-            let failure = match (&control.failure, end) {
+            let failure = match (&control.run.failure, end) {
                 (Some(failure), End::Failed) => failure.clone(),
                 _ => finding::stuck(control),
             };
@@ -260,7 +262,7 @@ impl<'a, 'b> Phase2<'a, 'b> {
             let pc = if kind == ObjectKind::Stuck { finding::stuck(control).pc } else { 0 };
             (finding::of_failure(control, Failure { kind: found, message, pc }, &self.test.name, run), pc)
         });
-        let (preemptions, threads) = with(|control| (bound(control), control.lineup.threads.clone()));
+        let (preemptions, threads) = with(|control| (bound(control), control.run.recorder.threads.clone()));
         Outcome::Fail(Box::new(Found {
             kind,
             finding,
@@ -282,7 +284,7 @@ impl<'a, 'b> Phase2<'a, 'b> {
         let serial = self.observation.histories();
         let columns = history.columns.iter().enumerate();
         with(|control| {
-            let results = &control.lineup.results;
+            let results = &control.search.lineup.results;
             let panicked = |result| results.text(result).starts_with(PANICKED);
             columns.flat_map(|(at, column)| column.iter().map(move |operation| (at, operation.result))).any(
                 |(at, result)| {

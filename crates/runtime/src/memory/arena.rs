@@ -342,7 +342,7 @@ fn check_inside(address: usize, size: usize, write: bool, pc: u64) {
 #[inline(always)]
 fn reuse(thread: usize, units: usize, pc: u64) -> Option<usize> {
     // SAFETY: code under control calls; the borrow ends at once.
-    let reuse = unsafe { state() }.settings.reuse;
+    let reuse = unsafe { state() }.search.settings.reuse;
     if units > CLASSES || reuse == Reuse::Quarantine {
         return None;
     }
@@ -356,7 +356,7 @@ fn reuse(thread: usize, units: usize, pc: u64) -> Option<usize> {
 /// The freed blocks: those that other threads freed, or those of the thread itself.
 fn lists(shared: bool) -> &'static mut Lists {
     // SAFETY: code under control calls; the borrow ends at once.
-    let thread = unsafe { state() }.current;
+    let thread = unsafe { state() }.run.current;
     if shared { &mut arena().shared } else { &mut part_of(arena(), thread).free }
 }
 
@@ -372,7 +372,7 @@ fn reuse_one(reuse: Reuse, units: usize, shared: bool, pc: u64) -> Option<usize>
             point::arrive(point::nothing(), Wants::Nothing, pc);
             with(|control| {
                 let chosen = control.pick(2);
-                control.trace.pick(Pick { chosen, options: 2 });
+                control.run.trace.pick(Pick { chosen, options: 2 });
                 point::finish(control, None, false, None);
                 chosen == 0
             })
@@ -388,9 +388,9 @@ fn reuse_one(reuse: Reuse, units: usize, shared: bool, pc: u64) -> Option<usize>
 fn note_reuse(units: usize, changed: bool) {
     // SAFETY: code under control calls; the borrow ends at once.
     let control = unsafe { state() };
-    if control.created > 1 {
+    if control.run.created > 1 {
         let kind = if changed { Kind::Update } else { Kind::Read };
-        control.trace.amend(Access::new(objects::heap(units), 1, kind));
+        control.run.trace.amend(Access::new(objects::heap(units), 1, kind));
     }
 }
 
@@ -398,7 +398,7 @@ fn note_reuse(units: usize, changed: bool) {
 fn keep(block: usize, units: usize) {
     let owner = (block - BASE) / PART;
     // SAFETY: code under control calls; the borrow ends at once.
-    if unsafe { state() }.current == owner {
+    if unsafe { state() }.run.current == owner {
         part_of(arena(), owner).free.push(units, block);
         return;
     }
@@ -415,7 +415,7 @@ pub fn allocate(size: usize, align: usize) -> *mut c_void {
     let rounded = size.max(1).next_multiple_of(UNIT);
     let units = rounded / UNIT;
     // SAFETY: code under control calls; the borrow ends at once.
-    let thread = unsafe { state() }.current;
+    let thread = unsafe { state() }.run.current;
     let reused = if align <= UNIT { reuse(thread, units, pc) } else { None };
     let block = match reused {
         Some(block) => block,
@@ -442,8 +442,8 @@ pub fn allocate(size: usize, align: usize) -> *mut c_void {
     // SAFETY: code under control calls; the borrow ends with the call.
     let control = unsafe { state() };
     control.fiber().effect();
-    if control.races.on && reused.is_some() {
-        control.races.forget(control.current, block as u64, rounded as u64);
+    if control.run.races.on && reused.is_some() {
+        control.run.races.forget(control.run.current, block as u64, rounded as u64);
     }
     block as *mut c_void
 }
@@ -466,11 +466,11 @@ pub fn release(block: usize, pc: u64) {
     control.fiber().effect();
     // The block's end follows from the thread's last step without a decision in between, and conflicts with every access to it.
     let end = Access { changed: false, ..Access::new(block as u64, (units * UNIT) as u32, Kind::Write) };
-    control.trace.amend(end);
-    if !control.objects.in_heap.is_empty() {
+    control.run.trace.amend(end);
+    if !control.run.objects.in_heap.is_empty() {
         lifetime::freed(control, block, units * UNIT);
     }
-    if control.races.on {
+    if control.run.races.on {
         look_for_races(block, pc);
     }
     if units <= CLASSES {
@@ -496,8 +496,8 @@ fn free_of_none(block: usize, found: u8, pc: u64) -> ! {
 fn look_for_races(block: usize, pc: u64) {
     let touch = Touch::new(block as u64, size_of_block(block).min(TOUCHED_MAX) as u64, true, false, pc);
     let conflict = with(|control| {
-        let current = control.current;
-        control.races.freed(current, touch)
+        let current = control.run.current;
+        control.run.races.freed(current, touch)
     });
     if let Some(Conflict { thread, pc: other, write, .. }) = conflict.map(Conflict::with) {
         with(|control| control.races_with(thread, other));

@@ -24,7 +24,7 @@ unsafe extern "C" fn init_at(barrier: P, attributes: P, count: u32) -> c_int {
     if active() {
         forget(barrier as usize, Change::Initialises, site::pc());
         let state = Barrier { count, waiting: Vec::new() };
-        with(|control| control.objects.barriers.insert(barrier as usize, state));
+        with(|control| control.run.objects.barriers.insert(barrier as usize, state));
     }
     // SAFETY: the caller's request.
     unsafe { real::pthread_barrier_init()(barrier, attributes, count) }
@@ -41,7 +41,7 @@ unsafe extern "C" fn destroy_at(barrier: P) -> c_int {
 fn forget(barrier: usize, change: Change, pc: u64) {
     change.check(barrier, objects::barrier(barrier), NOUN, pc);
     let waiting = with(|control| {
-        let state = control.objects.barriers.remove(&barrier).unwrap_or_default();
+        let state = control.run.objects.barriers.remove(&barrier).unwrap_or_default();
         control.renewed(objects::barrier(barrier), 0);
         state.waiting
     });
@@ -68,23 +68,23 @@ fn wait(barrier: usize, pc: u64) -> c_int {
     point::arrive(access, Wants::Nothing, pc);
     check(barrier, "waits at", pc);
     let last = with(|control| {
-        let current = control.current;
-        control.races.release(current, queue);
+        let current = control.run.current;
+        control.run.races.release(current, queue);
         let new = || Barrier { count: count_of(barrier), waiting: Vec::new() };
-        let state = control.objects.barriers.entry(barrier).or_insert_with(new);
+        let state = control.run.objects.barriers.entry(barrier).or_insert_with(new);
         let last = state.waiting.len() as u32 + 1 >= state.count;
         if last {
             let waiting = std::mem::take(&mut state.waiting);
             // It knows what all did who came, and tells them; nobody who comes later.
-            control.races.acquire(current, queue);
-            control.races.forget_object(queue);
+            control.run.races.acquire(current, queue);
+            control.run.races.forget_object(queue);
             waiting.into_iter().for_each(|thread| rouse(control, thread));
         } else {
             state.waiting.push(current as u8);
             control.fiber().woken = false;
         }
         control.fiber().spin.effect();
-        control.trace.access(access);
+        control.run.trace.access(access);
         point::finish(control, None, false, None);
         last
     });

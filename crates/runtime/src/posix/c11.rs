@@ -97,8 +97,8 @@ unsafe extern "C" fn detach_at(id: libc::pthread_t) -> c_int {
         return unsafe { real::thrd_detach()(id) };
     }
     let known = with(|control| {
-        let found = (0..control.created).find(|&thread| control.fibers[thread].id == id);
-        found.map(|thread| control.fibers[thread].detached = true).is_some()
+        let found = (0..control.run.created).find(|&thread| control.process.fibers[thread].id == id);
+        found.map(|thread| control.process.fibers[thread].detached = true).is_some()
     });
     if known { SUCCESS } else { ERROR }
 }

@@ -31,7 +31,7 @@ type P = *mut c_void;
 /// Sleeps in a queue until woken, or until the time has passed; whether it was woken. The thread is in the queue already.
 pub fn sleep(object: u64, until: Option<u64>, pc: u64, leave_queue: impl FnOnce(&mut Control, u8)) -> bool {
     let timed = until.is_some();
-    let current = with(|control| control.current);
+    let current = with(|control| control.run.current);
     let awaited = Access::new(objects::wake(current), 1, Kind::Await).waiting();
     let access = if timed { Access::new(object, 1, Kind::Update) } else { awaited };
     with(|control| control.fiber().asleep_on = object);
@@ -41,21 +41,21 @@ pub fn sleep(object: u64, until: Option<u64>, pc: u64, leave_queue: impl FnOnce(
         // Somebody may have moved it to another queue.
         let queue = control.fiber().asleep_on;
         if timed {
-            control.trace.access(access);
+            control.run.trace.access(access);
             if queue != object {
-                control.trace.access(Access::new(queue, 1, Kind::Update));
+                control.run.trace.access(Access::new(queue, 1, Kind::Update));
             }
             if !woken {
                 leave_queue(control, current as u8);
                 // Whoever looks at the clock now sees that the time has passed.
-                if until.is_some_and(|until| until > control.time) {
-                    control.time = until.unwrap_or(control.time);
-                    control.trace.access(Access::new(objects::clock(), 1, Kind::Update));
+                if until.is_some_and(|until| until > control.run.time) {
+                    control.run.time = until.unwrap_or(control.run.time);
+                    control.run.trace.access(Access::new(objects::clock(), 1, Kind::Update));
                 }
             }
         }
         if woken {
-            control.trace.access(awaited);
+            control.run.trace.access(awaited);
         }
         let spin = &mut control.fiber().spin;
         spin.effect();
@@ -68,9 +68,9 @@ pub fn sleep(object: u64, until: Option<u64>, pc: u64, leave_queue: impl FnOnce(
 /// Wakes a thread, in the step that is under way. What it learns by that it learns now: others may come to the queue before it goes on, in an
 /// order that is not searched.
 pub fn rouse(control: &mut Control, thread: u8) {
-    control.fibers[usize::from(thread)].woken = true;
-    control.races.tells(control.current, usize::from(thread));
-    control.trace.access(Access::new(objects::wake(usize::from(thread)), 1, Kind::Write));
+    control.process.fibers[usize::from(thread)].woken = true;
+    control.run.races.tells(control.run.current, usize::from(thread));
+    control.run.trace.access(Access::new(objects::wake(usize::from(thread)), 1, Kind::Write));
 }
 
 const NOUN: &str = "a condition variable";
@@ -86,7 +86,7 @@ pub fn wait(condition: usize, mutex: usize, flavour: Flavour, until: Option<u64>
         if flavour != Flavour::Normal {
             return libc::EPERM;
         }
-        let current = with(|control| control.current);
+        let current = with(|control| control.run.current);
         fail(FindingKind::Misuse, format!("T{current} waits with a mutex that it does not hold"), pc);
     }
     let queue = objects::queue(condition);
@@ -95,18 +95,18 @@ pub fn wait(condition: usize, mutex: usize, flavour: Flavour, until: Option<u64>
     check(condition, "waits for", pc);
     mutex::check(mutex, "gives up", flavour, pc);
     let count = with(|control| {
-        let current = control.current as u8;
-        let count = control.objects.mutexes.get(&mutex).map_or(1, |held| held.count);
-        control.objects.conditions.entry(condition).or_default().push(current);
+        let current = control.run.current as u8;
+        let count = control.run.objects.mutexes.get(&mutex).map_or(1, |held| held.count);
+        control.run.objects.conditions.entry(condition).or_default().push(current);
         control.fiber().woken = false;
         let release = mutex::give_up(control, mutex);
-        control.trace.access(release);
-        control.trace.access(access);
+        control.run.trace.access(release);
+        control.run.trace.access(access);
         point::finish(control, None, false, None);
         count
     });
     let woken = sleep(queue, until, pc, |control, thread| {
-        let waiting = control.objects.conditions.entry(condition).or_default();
+        let waiting = control.run.objects.conditions.entry(condition).or_default();
         waiting.retain(|&other| other != thread);
     });
     // One who was woken does not need the condition variable any more.
@@ -114,7 +114,7 @@ pub fn wait(condition: usize, mutex: usize, flavour: Flavour, until: Option<u64>
         check(condition, "waits for", pc);
     }
     mutex::lock(mutex, flavour, pc);
-    with(|control| control.objects.mutexes.entry(mutex).or_default().count = count);
+    with(|control| control.run.objects.mutexes.entry(mutex).or_default().count = count);
     if woken { 0 } else { libc::ETIMEDOUT }
 }
 
@@ -125,21 +125,21 @@ pub fn signal(condition: usize, all: bool, pc: u64) -> c_int {
     point::arrive(access, Wants::Nothing, pc);
     check(condition, "signals", pc);
     with(|control| {
-        let mut waiting = std::mem::take(control.objects.conditions.entry(condition).or_default());
+        let mut waiting = std::mem::take(control.run.objects.conditions.entry(condition).or_default());
         if all {
             waiting.drain(..).for_each(|thread| rouse(control, thread));
         } else if !waiting.is_empty() {
             let options = waiting.len() as u32;
             let chosen = if options > 1 { control.pick(options) } else { 0 };
             if options > 1 {
-                control.trace.pick(Pick { chosen, options });
+                control.run.trace.pick(Pick { chosen, options });
             }
             let thread = waiting.remove(chosen as usize);
             rouse(control, thread);
         }
-        control.objects.conditions.insert(condition, waiting);
+        control.run.objects.conditions.insert(condition, waiting);
         control.fiber().spin.effect();
-        control.trace.access(access);
+        control.run.trace.access(access);
         point::finish(control, None, false, None);
     });
     0
@@ -152,7 +152,7 @@ pub fn forget(condition: P, change: Change, pc: u64) {
     }
     change.check(condition as usize, objects::queue(condition as usize), NOUN, pc);
     let waiting = with(|control| {
-        let waiting = control.objects.conditions.remove(&(condition as usize)).unwrap_or_default();
+        let waiting = control.run.objects.conditions.remove(&(condition as usize)).unwrap_or_default();
         control.renewed(objects::queue(condition as usize), 0);
         waiting
     });
@@ -162,7 +162,7 @@ pub fn forget(condition: P, change: Change, pc: u64) {
 /// What somebody waits for is not destroyed or initialised.
 pub fn refuse(waiting: &[u8], change: Change, noun: &str, pc: u64) {
     if let Some(thread) = waiting.first() {
-        let (current, verb) = (with(|control| control.current), change.verb());
+        let (current, verb) = (with(|control| control.run.current), change.verb());
         fail(FindingKind::Misuse, format!("T{current} {verb} {noun} while T{thread} waits for it"), pc);
     }
 }

@@ -42,7 +42,7 @@ unsafe fn caught() -> Option<usize> {
 unsafe fn let_go(exception: usize, explicit: bool) {
     let cell = (exception - COUNT) as *mut i32;
     // SAFETY: the exception is alive: the caller holds it.
-    let shared = explicit || unsafe { *cell } > 1 || with(|control| control.objects.exceptions_shared);
+    let shared = explicit || unsafe { *cell } > 1 || with(|control| control.run.objects.exceptions_shared);
     if !shared {
         return;
     }
@@ -52,7 +52,7 @@ unsafe fn let_go(exception: usize, explicit: bool) {
     let (old, new) = (u64::from(count as u32), u64::from(count.wrapping_sub(1) as u32));
     let outcome = Outcome { kind: Kind::Update, old, new, order: ACQUIRE_RELEASE, waited };
     atomic::record(cell as u64, 4, Told::Never, 0, outcome);
-    with(|control| control.objects.exceptions_shared = true);
+    with(|control| control.run.objects.exceptions_shared = true);
 }
 
 /// `exception_ptr::_M_release`: all that is in the object is where the exception is.

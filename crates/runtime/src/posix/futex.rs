@@ -47,13 +47,13 @@ fn wait(word: usize, expected: u32, until: Option<u64>, bits: u32, pc: u64) -> c
     // SAFETY: the caller's word.
     let found = unsafe { *(word as *const u32) };
     with(|control| {
-        control.trace.access(access.after(u64::from(found)));
+        control.run.trace.access(access.after(u64::from(found)));
         if found == expected {
-            let current = control.current as u8;
-            control.objects.futexes.entry(word).or_default().push(current);
+            let current = control.run.current as u8;
+            control.run.objects.futexes.entry(word).or_default().push(current);
             let fiber = control.fiber();
             (fiber.woken, fiber.bits) = (false, bits);
-            control.trace.access(Access::new(queue, 1, Kind::Update));
+            control.run.trace.access(Access::new(queue, 1, Kind::Update));
         }
         control.fiber().spin.effect();
         point::finish(control, None, false, Some(u64::from(found)));
@@ -64,7 +64,7 @@ fn wait(word: usize, expected: u32, until: Option<u64>, bits: u32, pc: u64) -> c
     let woken = sleep(queue, until, pc, |control, thread| {
         // Somebody may have moved it.
         let word = objects::inner(control.fiber().asleep_on) as usize;
-        control.objects.futexes.entry(word).or_default().retain(|&other| other != thread);
+        control.run.objects.futexes.entry(word).or_default().retain(|&other| other != thread);
     });
     if woken { 0 } else { error(libc::ETIMEDOUT) }
 }
@@ -81,7 +81,7 @@ fn is_still(word: usize, expected: u32, pc: u64) -> bool {
     arena::check(word, size_of::<u32>(), false, pc);
     // SAFETY: the caller's word.
     let found = unsafe { *(word as *const u32) };
-    with(|control| control.trace.access(Access::new(word as u64, 4, Kind::Read).after(u64::from(found))));
+    with(|control| control.run.trace.access(Access::new(word as u64, 4, Kind::Read).after(u64::from(found))));
     found == expected
 }
 
@@ -100,10 +100,10 @@ fn wake(word: usize, count: usize, bits: u32, moved: Option<Move>, pc: u64) -> c
         return error(libc::EAGAIN);
     }
     with(|control| {
-        let mut waiting = std::mem::take(control.objects.futexes.entry(word).or_default());
+        let mut waiting = std::mem::take(control.run.objects.futexes.entry(word).or_default());
         let mut total = 0;
         waiting.retain(|&thread| {
-            let stays = total == count || control.fibers[usize::from(thread)].bits & bits == 0;
+            let stays = total == count || control.process.fibers[usize::from(thread)].bits & bits == 0;
             if !stays {
                 rouse(control, thread);
                 total += 1;
@@ -114,14 +114,14 @@ fn wake(word: usize, count: usize, bits: u32, moved: Option<Move>, pc: u64) -> c
             let limit = limit.min(waiting.len());
             total += limit;
             for thread in waiting.drain(..limit) {
-                control.fibers[usize::from(thread)].asleep_on = objects::futex(to);
-                control.objects.futexes.entry(to).or_default().push(thread);
+                control.process.fibers[usize::from(thread)].asleep_on = objects::futex(to);
+                control.run.objects.futexes.entry(to).or_default().push(thread);
             }
-            control.trace.access(Access::new(objects::futex(to), 1, Kind::Update));
+            control.run.trace.access(Access::new(objects::futex(to), 1, Kind::Update));
         }
-        control.objects.futexes.insert(word, waiting);
+        control.run.objects.futexes.insert(word, waiting);
         control.fiber().spin.effect();
-        control.trace.access(access);
+        control.run.trace.access(access);
         point::finish(control, None, false, None);
         total as c_long
     })

@@ -63,7 +63,7 @@ unsafe fn update(word: usize, order: i32, next: impl Fn(i32) -> i32) -> i32 {
 /// Where the code under test asked for it: that is a place that a report can name.
 fn asked_at(ready: usize) -> u64 {
     let known = with(|control| {
-        let all = &mut control.objects.ready_at_exit;
+        let all = &mut control.run.objects.ready_at_exit;
         let found = all.iter().rposition(|&(one, _)| one == ready)?;
         Some(all.swap_remove(found).1)
     });
@@ -128,7 +128,7 @@ unsafe extern "C" fn set_at(ready: usize) {
             let function = (ready + FUNCTION) as *mut usize;
             RUN.store(*function, Ordering::Relaxed);
             *function = run_noted as *const () as usize;
-            with(|control| control.objects.ready_at_exit.push((ready, pc)));
+            with(|control| control.run.objects.ready_at_exit.push((ready, pc)));
         }
     }
 }

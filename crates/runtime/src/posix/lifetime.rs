@@ -71,7 +71,7 @@ impl Use {
         // SAFETY: the first word of the caller's object; one that was freed has been reported.
         if unsafe { *(self.address as *const u32) } == DESTROYED && !reset::is_kept(self.address) {
             let Use { verb, noun, .. } = self;
-            let current = with(|control| control.current);
+            let current = with(|control| control.run.current);
             fail(FindingKind::Misuse, format!("T{current} {verb} {noun} that was destroyed"), pc);
         }
     }
@@ -80,16 +80,16 @@ impl Use {
     fn check_in_heap(self, pc: u64) {
         let Use { address, object, verb, noun } = self;
         if arena::is_freed(address) {
-            let (current, offset) = (with(|control| control.current), arena::offset(address));
+            let (current, offset) = (with(|control| control.run.current), arena::offset(address));
             let message = format!("T{current} {verb} {noun} in freed memory (heap+{offset:#x})");
             fail(FindingKind::UseAfterFree, message, pc);
         }
         arena::check(address, WORD, false, pc);
         let touch = Touch::new(address as u64, WORD as u64, false, true, pc);
         let other = with(|control| {
-            control.objects.in_heap.insert((address, object));
-            let current = control.current;
-            if control.races.on { control.races.touch(current, touch) } else { None }
+            control.run.objects.in_heap.insert((address, object));
+            let current = control.run.current;
+            if control.run.races.on { control.run.races.touch(current, touch) } else { None }
         });
         if let Some(other) = other {
             race(touch, Conflict::with(other));
@@ -110,12 +110,12 @@ pub fn destroy(address: usize, real: impl FnOnce() -> c_int) -> c_int {
 /// Memory was freed, and with it the objects in it. Whoever waits for one of them goes on, and finds that out.
 #[cold]
 pub fn freed(control: &mut Control, block: usize, size: usize) {
-    let gone: Vec<(usize, u64)> = control.objects.in_heap.range((block, 0)..(block + size, 0)).copied().collect();
+    let gone: Vec<(usize, u64)> = control.run.objects.in_heap.range((block, 0)..(block + size, 0)).copied().collect();
     for (address, object) in gone {
-        control.objects.in_heap.remove(&(address, object));
-        let old = control.objects.remove(address);
-        control.races.forget_object(object);
-        control.races.forget_object(objects::readers(address));
+        control.run.objects.in_heap.remove(&(address, object));
+        let old = control.run.objects.remove(address);
+        control.run.races.forget_object(object);
+        control.run.races.forget_object(objects::readers(address));
         control.renewed(object, old);
     }
 }

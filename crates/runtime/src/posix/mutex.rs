@@ -72,22 +72,22 @@ pub fn flavour(mutex: usize) -> Flavour {
 }
 
 fn held(control: &Control, mutex: usize) -> Mutex {
-    control.objects.mutexes.get(&mutex).copied().unwrap_or_default()
+    control.run.objects.mutexes.get(&mutex).copied().unwrap_or_default()
 }
 
 fn take(control: &mut Control, mutex: usize) {
-    let current = control.current;
-    control.objects.mutexes.insert(mutex, Mutex { owner: Some(current as u8), count: 1 });
-    control.races.acquire(current, objects::lock(mutex));
+    let current = control.run.current;
+    control.run.objects.mutexes.insert(mutex, Mutex { owner: Some(current as u8), count: 1 });
+    control.run.races.acquire(current, objects::lock(mutex));
     control.takes_lock(objects::lock(mutex));
 }
 
 /// What locking again answers to the owner; `None` when the caller does not own it.
 fn again(mutex: usize, flavour: Flavour) -> Option<c_int> {
     with(|control| {
-        let current = control.current as u8;
-        let held = control.objects.mutexes.get_mut(&mutex).filter(|held| held.owner == Some(current))?;
-        control.fibers[usize::from(current)].spin.poll.clear();
+        let current = control.run.current as u8;
+        let held = control.run.objects.mutexes.get_mut(&mutex).filter(|held| held.owner == Some(current))?;
+        control.process.fibers[usize::from(current)].spin.poll.clear();
         match flavour {
             Flavour::Recursive => {
                 held.count += 1;
@@ -129,7 +129,7 @@ pub fn try_lock(mutex: usize, flavour: Flavour, busy: c_int, pc: u64) -> c_int {
     let attempt = attempt::arrive(access, pc);
     check(mutex, "tries to lock", flavour, pc);
     with(|control| {
-        if control.objects.mutex_free(mutex) {
+        if control.run.objects.mutex_free(mutex) {
             take(control, mutex);
             attempt.succeeds(control, Access::FREE);
             return 0;
@@ -141,16 +141,16 @@ pub fn try_lock(mutex: usize, flavour: Flavour, busy: c_int, pc: u64) -> c_int {
 
 /// Gives the mutex up, as part of a step that is under way.
 pub fn give_up(control: &mut Control, mutex: usize) -> Access {
-    let current = control.current;
-    control.objects.mutexes.insert(mutex, Mutex::default());
+    let current = control.run.current;
+    control.run.objects.mutexes.insert(mutex, Mutex::default());
     control.gives_lock(objects::lock(mutex));
-    control.races.release(current, objects::lock(mutex));
+    control.run.races.release(current, objects::lock(mutex));
     Access::new(objects::lock(mutex), 1, Kind::Release).after(Access::HELD)
 }
 
 /// Whether the current thread holds the mutex.
 pub fn is_mine(mutex: usize) -> bool {
-    with(|control| held(control, mutex).owner == Some(control.current as u8))
+    with(|control| held(control, mutex).owner == Some(control.run.current as u8))
 }
 
 /// Unlocks.
@@ -158,7 +158,7 @@ pub fn unlock(mutex: usize, flavour: Flavour, pc: u64) -> c_int {
     check(mutex, "unlocks", flavour, pc);
     let (owner, count, current) = with(|control| {
         let held = held(control, mutex);
-        (held.owner, held.count, control.current as u8)
+        (held.owner, held.count, control.run.current as u8)
     });
     if owner != Some(current) {
         if matches!(flavour, Flavour::Recursive | Flavour::Checking) {
@@ -173,7 +173,7 @@ pub fn unlock(mutex: usize, flavour: Flavour, pc: u64) -> c_int {
     }
     if count > 1 {
         with(|control| {
-            control.objects.mutexes.insert(mutex, Mutex { owner, count: count - 1 });
+            control.run.objects.mutexes.insert(mutex, Mutex { owner, count: count - 1 });
             control.fiber().spin.poll.clear();
         });
         return 0;
@@ -182,7 +182,7 @@ pub fn unlock(mutex: usize, flavour: Flavour, pc: u64) -> c_int {
     point::arrive(access, Wants::Nothing, pc);
     check(mutex, "unlocks", flavour, pc);
     with(|control| {
-        control.trace.access(access);
+        control.run.trace.access(access);
         give_up(control, mutex);
         point::finish(control, None, false, None);
     });
@@ -198,13 +198,13 @@ pub fn forget(mutex: P, change: Change, flavour: Flavour, pc: u64) {
     }
     change.check(mutex as usize, objects::lock(mutex as usize), flavour.noun(), pc);
     let owner = with(|control| {
-        let owner = control.objects.mutexes.remove(&(mutex as usize)).and_then(|held| held.owner);
+        let owner = control.run.objects.mutexes.remove(&(mutex as usize)).and_then(|held| held.owner);
         let old = if owner.is_some() { Access::HELD } else { Access::FREE };
         control.renewed(objects::lock(mutex as usize), old);
         owner
     });
     if let Some(owner) = owner {
-        let (current, verb, noun) = (with(|control| control.current), change.verb(), flavour.noun());
+        let (current, verb, noun) = (with(|control| control.run.current), change.verb(), flavour.noun());
         fail(FindingKind::Misuse, format!("T{current} {verb} {noun} while T{owner} holds it"), pc);
     }
 }

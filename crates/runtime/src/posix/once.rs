@@ -37,10 +37,10 @@ fn was_done_before(once: usize, is_done: bool) -> bool {
     if reset::is_kept(once) {
         return is_done;
     }
-    with(|control| match control.objects.onces.get(&once) {
+    with(|control| match control.run.objects.onces.get(&once) {
         None => is_done,
         Some(Once::Done) if !is_done => {
-            control.objects.onces.remove(&once);
+            control.run.objects.onces.remove(&once);
             false
         }
         Some(_) => false,
@@ -58,9 +58,9 @@ fn begin(once: usize, pc: u64) -> bool {
             point::record(access, None);
         }
         let left = with(|control| {
-            let current = control.current;
-            control.races.acquire(current, done);
-            found == Once::Running && !control.objects.onces.get(&once).is_some_and(|state| *state == Once::Done)
+            let current = control.run.current;
+            control.run.races.acquire(current, done);
+            found == Once::Running && !control.run.objects.onces.get(&once).is_some_and(|state| *state == Once::Done)
         });
         if !left {
             return found == Once::New;
@@ -75,7 +75,7 @@ fn look(once: usize, pc: u64) -> Once {
     point::arrive(access, Wants::Nothing, pc);
     Use { address: once, object: objects::lock(once), verb: "looks at", noun: "an initialisation" }.check(pc);
     with(|control| {
-        let state = control.objects.onces.entry(once).or_default();
+        let state = control.run.objects.onces.entry(once).or_default();
         let found = *state;
         if found == Once::New {
             *state = Once::Running;
@@ -84,7 +84,7 @@ fn look(once: usize, pc: u64) -> Once {
         if found != Once::New {
             access.kind = Kind::Read;
         }
-        control.trace.access(access);
+        control.run.trace.access(access);
         control.fiber().spin.effect();
         point::finish(control, None, false, None);
         found
@@ -97,13 +97,13 @@ fn end(once: usize, state: Once, pc: u64) {
     let access = Access::new(done, 1, Kind::Write);
     point::arrive(access, Wants::Nothing, pc);
     with(|control| {
-        let current = control.current;
-        control.objects.onces.insert(once, state);
-        control.races.release(current, done);
-        control.trace.access(access);
+        let current = control.run.current;
+        control.run.objects.onces.insert(once, state);
+        control.run.races.release(current, done);
+        control.run.trace.access(access);
         // Those who look from now on find it so.
         let running = Once::Running as u64;
-        control.trace.access(Access::new(objects::lock(once), 1, Kind::Write).after(running));
+        control.run.trace.access(Access::new(objects::lock(once), 1, Kind::Write).after(running));
         point::finish(control, None, false, None);
     });
 }

@@ -104,7 +104,7 @@ fn exit_of_main(code: c_int) {
     if code != 0 || !crate::session::runs_main() {
         return;
     }
-    if with(|control| control.current) == 0 {
+    if with(|control| control.run.current) == 0 {
         crate::fiber::exit(std::ptr::null_mut());
     }
     let message = "exit(0) by another thread than the first ends all threads at once, which is not controlled";
@@ -150,7 +150,7 @@ unsafe extern "C" fn mask_at(how: c_int, new: *mut c_void, old: *mut c_void) -> 
         return unsafe { real::pthread_sigmask()(how, new, old) };
     }
     with(|control| {
-        let blocked = control.objects.blocked.entry(control.current).or_default();
+        let blocked = control.run.objects.blocked.entry(control.run.current).or_default();
         let was = *blocked;
         if !new.is_null() {
             // SAFETY: the caller's set, of which the kernel knows the first word.

@@ -40,18 +40,18 @@ fn check(lock: usize, verb: &'static str, pc: u64) {
 
 /// Takes the lock, for the step that is under way; what it was before.
 fn take(control: &mut Control, lock: usize, write: bool) -> u64 {
-    let current = control.current;
-    let state = control.objects.rwlocks.entry(lock).or_default();
+    let current = control.run.current;
+    let state = control.run.objects.rwlocks.entry(lock).or_default();
     let old = state.old();
     if write {
         state.writer = Some(current as u8);
     } else {
         state.readers.push(current as u8);
     }
-    control.races.acquire(current, objects::lock(lock));
+    control.run.races.acquire(current, objects::lock(lock));
     // Readers do not wait for one another, so that nothing orders them; which comes first is not searched.
     if write {
-        control.races.acquire(current, objects::readers(lock));
+        control.run.races.acquire(current, objects::readers(lock));
     }
     control.takes_lock(objects::lock(lock));
     old
@@ -83,7 +83,7 @@ fn try_lock(lock: usize, write: bool, busy: c_int, pc: u64) -> c_int {
             attempt.succeeds(control, old);
             return 0;
         }
-        let old = control.objects.rwlocks.get(&lock).map_or(Access::FREE, RwLock::old);
+        let old = control.run.objects.rwlocks.get(&lock).map_or(Access::FREE, RwLock::old);
         attempt.fails(control, old, busy == libc::ETIMEDOUT);
         busy
     })
@@ -91,8 +91,8 @@ fn try_lock(lock: usize, write: bool, busy: c_int, pc: u64) -> c_int {
 
 fn unlock(lock: usize, pc: u64) -> c_int {
     check(lock, "unlocks", pc);
-    let current = with(|control| control.current as u8);
-    let state = with(|control| control.objects.rwlocks.get(&lock).cloned().unwrap_or_default());
+    let current = with(|control| control.run.current as u8);
+    let state = with(|control| control.run.objects.rwlocks.get(&lock).cloned().unwrap_or_default());
     let write = state.writer == Some(current);
     if !write && !state.readers.contains(&current) {
         fail(
@@ -106,7 +106,7 @@ fn unlock(lock: usize, pc: u64) -> c_int {
     point::arrive(access, Wants::Nothing, pc);
     check(lock, "unlocks", pc);
     with(|control| {
-        let state = control.objects.rwlocks.entry(lock).or_default();
+        let state = control.run.objects.rwlocks.entry(lock).or_default();
         access.old = state.old();
         if write {
             state.writer = None;
@@ -114,8 +114,8 @@ fn unlock(lock: usize, pc: u64) -> c_int {
             state.readers.swap_remove(at);
         }
         let published = if write { objects::lock(lock) } else { objects::readers(lock) };
-        control.races.release(usize::from(current), published);
-        control.trace.access(access);
+        control.run.races.release(usize::from(current), published);
+        control.run.trace.access(access);
         control.gives_lock(objects::lock(lock));
         point::finish(control, None, false, None);
     });
@@ -128,12 +128,12 @@ fn forget(lock: P, change: Change, pc: u64) {
     }
     change.check(lock as usize, objects::lock(lock as usize), NOUN, pc);
     let holder = with(|control| {
-        let state = control.objects.rwlocks.remove(&(lock as usize)).unwrap_or_default();
+        let state = control.run.objects.rwlocks.remove(&(lock as usize)).unwrap_or_default();
         control.renewed(objects::lock(lock as usize), state.old());
         state.writer.or(state.readers.first().copied())
     });
     if let Some(holder) = holder {
-        let (current, verb) = (with(|control| control.current), change.verb());
+        let (current, verb) = (with(|control| control.run.current), change.verb());
         let message = format!("T{current} {verb} {NOUN} while T{holder} holds it");
         fail(FindingKind::Misuse, message, pc);
     }

@@ -45,8 +45,8 @@ fn check(semaphore: P, verb: &'static str, pc: u64) {
 fn take(control: &mut Control, semaphore: P) -> u64 {
     let old = *count(semaphore);
     *count(semaphore) -= 1;
-    let current = control.current;
-    control.races.acquire(current, objects::lock(semaphore as usize));
+    let current = control.run.current;
+    control.run.races.acquire(current, objects::lock(semaphore as usize));
     control.takes_lock(objects::lock(semaphore as usize));
     u64::from(old)
 }
@@ -126,9 +126,9 @@ unsafe extern "C" fn post_at(semaphore: P) -> c_int {
     access.old = u64::from(*count(semaphore));
     *count(semaphore) += 1;
     with(|control| {
-        let current = control.current;
-        control.races.release(current, access.object);
-        control.trace.access(access);
+        let current = control.run.current;
+        control.run.races.release(current, access.object);
+        control.run.trace.access(access);
         control.gives_lock(access.object);
         point::finish(control, None, false, None);
     });
@@ -163,7 +163,7 @@ unsafe extern "C" fn getvalue_at(semaphore: P, value: *mut c_int) -> c_int {
         point::arrive(access, Wants::Nothing, pc);
         check(semaphore, "looks at", pc);
         with(|control| {
-            control.trace.access(access.after(u64::from(*count(semaphore))));
+            control.run.trace.access(access.after(u64::from(*count(semaphore))));
             control.touch_lock(access.object);
             control.fiber().spin.poll.clear();
             // One that looks again and again waits for others.

@@ -38,14 +38,14 @@ pub fn spawn(body: Body, argument: *mut c_void, pc: u64, publish: impl FnOnce(li
     let access = Access::new(threads(), 1, Kind::Update);
     point::arrive(access, Wants::Nothing, pc);
     let (creator, created) = with(|control| {
-        let creator = control.current;
+        let creator = control.run.current;
         let created = control.create(body, argument).ok();
-        control.trace.access(access);
+        control.run.trace.access(access);
         point::finish(control, created.map(|thread| Thread(thread as u8)), false, None);
         if let Some(thread) = created {
-            control.races.created(creator, thread);
-            if let Some(&mask) = control.objects.blocked.get(&creator) {
-                control.objects.blocked.insert(thread, mask);
+            control.run.races.created(creator, thread);
+            if let Some(&mask) = control.run.objects.blocked.get(&creator) {
+                control.run.objects.blocked.insert(thread, mask);
             }
         }
         control.fiber().spin.effect();
@@ -56,7 +56,7 @@ pub fn spawn(body: Body, argument: *mut c_void, pc: u64, publish: impl FnOnce(li
             format!("more than {} threads in one run, or than the system allows, are not controlled", Thread::MAX);
         fail(FindingKind::Uncontrolled, message, pc);
     };
-    publish(with(|control| control.fibers[thread].id));
+    publish(with(|control| control.process.fibers[thread].id));
     fiber::start(creator, thread);
     thread
 }
@@ -78,7 +78,7 @@ unsafe extern "C" fn create_at(
     }
     // SAFETY: the caller gives a place for the answer.
     let thread = spawn(body, argument, site::pc(), |new| unsafe { id.write(new) });
-    with(|control| control.fibers[thread].detached = state == libc::PTHREAD_CREATE_DETACHED);
+    with(|control| control.process.fibers[thread].detached = state == libc::PTHREAD_CREATE_DETACHED);
     0
 }
 
@@ -87,15 +87,15 @@ unsafe extern "C" {
 }
 
 fn find(id: libc::pthread_t) -> Option<usize> {
-    with(|control| (0..control.created).find(|&thread| control.fibers[thread].id == id))
+    with(|control| (0..control.run.created).find(|&thread| control.process.fibers[thread].id == id))
 }
 
 /// Waits for the end of a thread; what it returned.
 pub fn join(id: libc::pthread_t, pc: u64) -> Result<*mut c_void, c_int> {
     let thread = find(id).ok_or(libc::ESRCH)?;
     let usable = with(|control| {
-        let fiber = &control.fibers[thread];
-        if thread == control.current {
+        let fiber = &control.process.fibers[thread];
+        if thread == control.run.current {
             Err(libc::EDEADLK)
         } else if fiber.detached || fiber.joined {
             Err(libc::EINVAL)
@@ -108,11 +108,11 @@ pub fn join(id: libc::pthread_t, pc: u64) -> Result<*mut c_void, c_int> {
     point::arrive(access, Wants::End(thread), pc);
     point::record(access, None);
     with(|control| {
-        let current = control.current;
-        control.races.joined(current, thread);
-        control.fibers[thread].joined = true;
+        let current = control.run.current;
+        control.run.races.joined(current, thread);
+        control.process.fibers[thread].joined = true;
         control.fiber().spin.effect();
-        Ok(control.fibers[thread].result)
+        Ok(control.process.fibers[thread].result)
     })
 }
 
@@ -138,21 +138,21 @@ fn join_if_ended(id: libc::pthread_t, result: *mut *mut c_void, otherwise: c_int
     let Some(thread) = find(id) else { return libc::ESRCH };
     let attempt = attempt::arrive(Access::new(ended(thread), 1, Kind::Await), pc);
     let value = with(|control| {
-        let current = control.current;
+        let current = control.run.current;
         // A thread that makes no step has ended by now, but need not have.
-        let early = control.fibers[thread].ends_unseen() && !attempt.waited && {
+        let early = control.process.fibers[thread].ends_unseen() && !attempt.waited && {
             let chosen = control.pick(2);
-            control.trace.pick(Pick { chosen, options: 2 });
+            control.run.trace.pick(Pick { chosen, options: 2 });
             chosen == 1
         };
-        if early || !control.fibers[thread].ended {
+        if early || !control.process.fibers[thread].ended {
             attempt.fails(control, 0, otherwise == libc::ETIMEDOUT);
             return None;
         }
-        control.races.joined(current, thread);
-        control.fibers[thread].joined = true;
+        control.run.races.joined(current, thread);
+        control.process.fibers[thread].joined = true;
         attempt.succeeds(control, 1);
-        Some(control.fibers[thread].result)
+        Some(control.process.fibers[thread].result)
     });
     let Some(value) = value else { return otherwise };
     if !result.is_null() {
@@ -198,7 +198,7 @@ unsafe extern "C" fn detach_at(id: libc::pthread_t) -> c_int {
     }
     let Some(thread) = find(id) else { return libc::ESRCH };
     with(|control| {
-        let was = std::mem::replace(&mut control.fibers[thread].detached, true);
+        let was = std::mem::replace(&mut control.process.fibers[thread].detached, true);
         if was { libc::EINVAL } else { 0 }
     })
 }
@@ -252,7 +252,7 @@ unsafe extern "C" fn getattr_at(id: libc::pthread_t, attributes: *mut libc::pthr
         return unsafe { real::pthread_getattr_np()(id, attributes) };
     }
     let Some(thread) = find(id) else { return libc::ESRCH };
-    let (bottom, top) = with(|control| (control.fibers[thread].bottom, control.fibers[thread].top));
+    let (bottom, top) = with(|control| (control.process.fibers[thread].bottom, control.process.fibers[thread].top));
     // SAFETY: the caller's attributes are initialised here.
     unsafe {
         libc::pthread_attr_init(attributes);
@@ -266,7 +266,7 @@ unsafe extern "C" fn getattr_at(id: libc::pthread_t, attributes: *mut libc::pthr
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gettid() -> c_int {
     const FIRST: c_int = 1 << 20;
-    if active() { FIRST + with(|control| control.current) as c_int } else { crate::sys::thread_id() }
+    if active() { FIRST + with(|control| control.run.current) as c_int } else { crate::sys::thread_id() }
 }
 
 unsafe extern "C" fn yield_at() -> c_int {

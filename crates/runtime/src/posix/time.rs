@@ -34,15 +34,15 @@ fn pass(nanoseconds: u64, yields: bool, pc: u64) -> u64 {
     with(|control| {
         // What the thread sees is the time, which is never the same again.
         if !yields {
-            control.endless.disturb();
+            control.run.endless.disturb();
         }
         let nanoseconds =
             if yields { nanoseconds } else { nanoseconds << control.fiber().spin.looks().min(DOUBLED_MAX) };
-        control.time = control.time.saturating_add(nanoseconds);
-        control.trace.access(access);
+        control.run.time = control.run.time.saturating_add(nanoseconds);
+        control.run.trace.access(access);
         let yields = yields && control.fiber().spin.gives_way();
         point::finish(control, None, yields, None);
-        control.time
+        control.run.time
     })
 }
 
@@ -55,7 +55,7 @@ fn nanoseconds(time: *const libc::timespec) -> u64 {
 /// When a wait with this limit is over, if it has one: a moment, or so long from now.
 pub fn until(time: *mut c_void, absolute: bool) -> Option<u64> {
     let limit = (!time.is_null()).then(|| nanoseconds(time.cast()))?;
-    Some(if absolute { limit } else { with(|control| control.time).saturating_add(limit) })
+    Some(if absolute { limit } else { with(|control| control.run.time).saturating_add(limit) })
 }
 
 /// Sleeps for a time that the caller gives.
@@ -101,7 +101,7 @@ unsafe extern "C" fn clock_nanosleep_at(
         return unsafe { real::clock_nanosleep()(clock, flags, time.cast(), rest) };
     }
     let wanted = nanoseconds(time);
-    let now = with(|control| control.time);
+    let now = with(|control| control.run.time);
     let length = if flags & libc::TIMER_ABSTIME != 0 { wanted.saturating_sub(now) } else { wanted };
     pass(length, true, site::pc());
     0
@@ -168,8 +168,9 @@ fn next_random() -> u64 {
         let fiber = control.fiber();
         fiber.random = fiber.random.wrapping_add(1);
         fiber.spin.effect();
-        control.endless.disturb();
-        let seed = (control.settings.seed ^ (control.current as u64) << 56).wrapping_add(control.lineup.shift);
+        control.run.endless.disturb();
+        let seed = (control.search.settings.seed ^ (control.run.current as u64) << 56)
+            .wrapping_add(control.search.lineup.shift);
         selvedge_explore::Rng::for_run(seed, control.fiber().random).next()
     })
 }

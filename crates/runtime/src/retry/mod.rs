@@ -181,12 +181,31 @@ impl Trail {
 pub struct Retries {
     /// Whether loops are looked at.
     pub on: bool,
-    /// The threads that are at an access that could fail, one bit each.
-    pub attached: u64,
     sites: HashMap<u64, Site, foldhash::fast::FixedState>,
     forest: Forest,
+}
+
+/// The threads of the run that are in such loops.
+#[derive(Default)]
+pub struct Attempts {
+    /// The threads that are at an access that could fail, one bit each.
+    pub attached: u64,
     /// Waits of this run that ended.
     over: Vec<Over>,
+}
+
+impl Attempts {
+    /// A new run.
+    pub fn reset(&mut self) {
+        self.attached = 0;
+        self.over.clear();
+    }
+
+    /// Whether there is anything to look at after a step.
+    #[inline]
+    pub fn is_watching(&self) -> bool {
+        self.attached != 0 || !self.over.is_empty()
+    }
 }
 
 /// A wait that ended because the value came back. In an equivalent run it may have lasted longer.
@@ -207,17 +226,9 @@ impl Retries {
         self.on = on && step::prepare();
     }
 
-    /// A new run.
-    pub fn renew(&mut self) {
-        self.attached = 0;
-        self.over.clear();
+    /// Nobody is in an attempt: too many that are known are forgotten.
+    pub fn prune(&mut self) {
         self.forest.prune();
-    }
-
-    /// Whether there is anything to look at after a step.
-    #[inline]
-    pub fn is_watching(&self) -> bool {
-        self.attached != 0 || !self.over.is_empty()
     }
 
     fn site(&self, pc: u64) -> Site {
@@ -252,8 +263,8 @@ pub fn arrive(
     access: &mut Access,
     failure: Failure,
 ) -> Wants {
-    let current = control.current;
-    let fiber = &mut control.fibers[current];
+    let current = control.run.current;
+    let fiber = &mut control.process.fibers[current];
     if fiber.trail.used == 0 || access.size > 8 {
         return Wants::Nothing;
     }
@@ -268,7 +279,7 @@ pub fn arrive(
         _ => None,
     };
     let Some(expected) = expected else { return Wants::Nothing };
-    let waits = match control.retries.site(pc) {
+    let waits = match control.search.retries.site(pc) {
         Site::Matters => return Wants::Nothing,
         Site::Unknown { .. } => false,
         Site::Pure { head, back } if fiber.trail.attempt(head, back, cell, size).is_none() => return Wants::Nothing,
@@ -281,43 +292,43 @@ pub fn arrive(
     }
     access.waits = waits;
     fiber.trail.attached = Some(Attached { pc, registers, failure, cell, size, expected, waits, root: None });
-    control.retries.attached |= 1 << current;
+    control.run.attempts.attached |= 1 << current;
     if waits { Wants::Value(cell as usize, size, expected) } else { Wants::Nothing }
 }
 
 /// The current thread makes its access. Answers whether it waited for it, and the value that it waited for.
 pub fn leave(control: &mut Control) -> Option<u64> {
-    let current = control.current;
-    let fiber = &mut control.fibers[current];
+    let current = control.run.current;
+    let fiber = &mut control.process.fibers[current];
     let attached = fiber.trail.attached.take()?;
-    control.retries.attached &= !(1 << current);
+    control.run.attempts.attached &= !(1 << current);
     if let Some(root) = attached.root {
         let looked = std::mem::take(&mut fiber.trail.looked);
         // A location of its own cannot have another value before the thread has made this step.
         if looked.atomic.iter().any(|&(address, _)| address != attached.cell) {
-            let steps = control.trace.len();
-            control.retries.over.push(Over { thread: current, pc: attached.pc, root, steps, looked });
+            let steps = control.run.trace.len();
+            control.run.attempts.over.push(Over { thread: current, pc: attached.pc, root, steps, looked });
         }
     }
     if attached.waits {
         return Some(attached.expected);
     }
-    let Site::Unknown { returned: false } = control.retries.site(attached.pc) else { return None };
+    let Site::Unknown { returned: false } = control.search.retries.site(attached.pc) else { return None };
     let since = fiber.trail.points[..fiber.trail.used].first()?.step;
     let cell = Access::new(attached.cell, attached.size.into(), selvedge_explore::Kind::Read);
     let changes = |at: usize| {
-        let mut accesses = control.trace.accesses(at).iter();
+        let mut accesses = control.run.trace.accesses(at).iter();
         accesses.any(|access| access.changed && !access.is_read() && access.overlaps(&cell))
     };
-    if (since..control.trace.len()).any(changes) {
-        control.retries.sites.insert(attached.pc, Site::Unknown { returned: true });
+    if (since..control.run.trace.len()).any(changes) {
+        control.search.retries.sites.insert(attached.pc, Site::Unknown { returned: true });
     }
     None
 }
 
 /// The current thread made an atomic load, its last step.
 pub fn read(control: &mut Control, pc: u64, registers: (u64, [u64; 6]), access: &Access) {
-    let step = control.trace.len() - 1;
+    let step = control.run.trace.len() - 1;
     let fiber = control.fiber();
     let (made, top) = (fiber.made, fiber.top);
     let trail = &mut fiber.trail;
@@ -343,7 +354,7 @@ pub fn read(control: &mut Control, pc: u64, registers: (u64, [u64; 6]), access: 
 }
 
 fn lane(control: &Control, thread: usize) -> Lane {
-    let fiber = &control.fibers[thread];
+    let fiber = &control.process.fibers[thread];
     Lane { bottom: fiber.bottom, top: fiber.top, low: fiber.context.stack, fs: fiber.context.fs }
 }
 
@@ -355,8 +366,8 @@ fn values(control: &Control, thread: usize, steps: usize, address: u64, size: u8
     }
     let cell = Access::new(address, size.into(), selvedge_explore::Kind::Read);
     let mut found = vec![value_at(address, size)];
-    for at in (0..control.trace.len()).rev() {
-        let step = control.trace.step(at);
+    for at in (0..control.run.trace.len()).rev() {
+        let step = control.run.trace.step(at);
         if step.created.is_some_and(|created| created.index() == thread) {
             break;
         }
@@ -364,7 +375,7 @@ fn values(control: &Control, thread: usize, steps: usize, address: u64, size: u8
         if own && at >= steps {
             continue;
         }
-        for access in control.trace.accesses(at).iter().filter(|access| access.overlaps(&cell)) {
+        for access in control.run.trace.accesses(at).iter().filter(|access| access.overlaps(&cell)) {
             if own && access.size != 0 && access.object == address {
                 return Some(found);
             }
@@ -385,67 +396,67 @@ fn values(control: &Control, thread: usize, steps: usize, address: u64, size: u8
 /// Looks at the threads whose access would fail now, or has once. False when the search has to start over.
 #[cold]
 pub fn review(control: &mut Control) -> bool {
-    let mut rest = control.retries.attached;
+    let mut rest = control.run.attempts.attached;
     while rest != 0 {
         let thread = rest.trailing_zeros() as usize;
         rest &= rest - 1;
-        let Some(attached) = control.fibers[thread].trail.attached else { continue };
+        let Some(attached) = control.process.fibers[thread].trail.attached else { continue };
         let fails = value_at(attached.cell, attached.size) != attached.expected;
         let due = match attached.root {
             None => fails,
-            Some(_) => has_changed(control, &control.fibers[thread].trail.looked),
+            Some(_) => has_changed(control, &control.process.fibers[thread].trail.looked),
         };
         if due && !examine(control, thread, attached) {
             return false;
         }
     }
-    (0..control.retries.over.len()).all(|at| review_over(control, at))
+    (0..control.run.attempts.over.len()).all(|at| review_over(control, at))
 }
 
 /// Looks at a wait that ended. False when the search has to start over.
 fn review_over(control: &mut Control, at: usize) -> bool {
-    if !has_changed(control, &control.retries.over[at].looked) {
+    if !has_changed(control, &control.run.attempts.over[at].looked) {
         return true;
     }
-    let Over { thread, pc, root, steps, .. } = control.retries.over[at];
+    let Over { thread, pc, root, steps, .. } = control.run.attempts.over[at];
     let lane = lane(control, thread);
-    let mut forest = std::mem::take(&mut control.retries.forest);
-    let mut looked = std::mem::take(&mut control.retries.over[at].looked);
+    let mut forest = std::mem::take(&mut control.search.retries.forest);
+    let mut looked = std::mem::take(&mut control.run.attempts.over[at].looked);
     looked.clear();
     let all = |address, size| values(control, thread, steps, address, size);
     let pure = forest.leaves_nothing(&lane, root, &all, &mut looked);
-    control.retries.forest = forest;
-    control.retries.over[at].looked = looked;
+    control.search.retries.forest = forest;
+    control.run.attempts.over[at].looked = looked;
     if !pure {
-        control.retries.sites.insert(pc, Site::Matters);
+        control.search.retries.sites.insert(pc, Site::Matters);
     }
     pure
 }
 
 /// Whether something that the last examination looked at is not as it was.
 fn has_changed(control: &Control, looked: &Looked) -> bool {
-    let last = control.trace.len().checked_sub(1);
+    let last = control.run.trace.len().checked_sub(1);
     let changes = |access: &Access| {
         let end = access.object.saturating_add(u64::from(access.size));
         let overlaps = |&(address, size): &(u64, u8)| address < end && access.object < address + u64::from(size);
         access.changed && !access.is_read() && looked.atomic.iter().any(overlaps)
     };
-    last.is_some_and(|last| control.trace.accesses(last).iter().any(changes))
+    last.is_some_and(|last| control.run.trace.accesses(last).iter().any(changes))
         || looked.plain.iter().any(|&(address, size, value)| tree::plain_value(address, size) != Some(value))
 }
 
 /// Finds out whether the failure of a thread's access leaves nothing behind. False when the search has to start over.
 fn examine(control: &mut Control, thread: usize, attached: Attached) -> bool {
-    let site = control.retries.site(attached.pc);
+    let site = control.search.retries.site(attached.pc);
     if site == Site::Matters {
         release(control, thread);
         return true;
     }
     let lane = lane(control, thread);
-    let mut forest = std::mem::take(&mut control.retries.forest);
+    let mut forest = std::mem::take(&mut control.search.retries.forest);
     let found =
         attached.root.map(|root| (root, site)).or_else(|| begin(control, &mut forest, &lane, thread, attached, site));
-    let mut looked = std::mem::take(&mut control.fibers[thread].trail.looked);
+    let mut looked = std::mem::take(&mut control.process.fibers[thread].trail.looked);
     looked.clear();
     let pure = found.filter(|&(root, _)| {
         let all = |address, size| values(control, thread, usize::MAX, address, size);
@@ -453,16 +464,16 @@ fn examine(control: &mut Control, thread: usize, attached: Attached) -> bool {
         forest.leaves_nothing(&lane, root, &all, &mut looked)
             && (matches!(site, Site::Pure { .. }) || forest.goes_on(&lane, root))
     });
-    control.retries.forest = forest;
-    control.fibers[thread].trail.looked = looked;
+    control.search.retries.forest = forest;
+    control.process.fibers[thread].trail.looked = looked;
     match (pure, site) {
         (Some((root, now)), _) => {
-            control.retries.sites.insert(attached.pc, now);
+            control.search.retries.sites.insert(attached.pc, now);
             hold(control, thread, Attached { waits: true, root: Some(root), ..attached });
             site != Site::Unknown { returned: true }
         }
         (None, _) => {
-            control.retries.sites.insert(attached.pc, Site::Matters);
+            control.search.retries.sites.insert(attached.pc, Site::Matters);
             release(control, thread);
             matches!(site, Site::Unknown { .. })
         }
@@ -478,7 +489,7 @@ fn begin(
     attached: Attached,
     site: Site,
 ) -> Option<(usize, Site)> {
-    let trail = &control.fibers[thread].trail;
+    let trail = &control.process.fibers[thread].trail;
     let Attached { pc, registers, failure, cell, size, expected, .. } = attached;
     let mut at = State::default();
     if !at.capture(pc, registers, lane.top) {
@@ -511,12 +522,12 @@ fn begin(
 
 /// The thread waits at its access.
 fn hold(control: &mut Control, thread: usize, attached: Attached) {
-    let fiber = &mut control.fibers[thread];
+    let fiber = &mut control.process.fibers[thread];
     fiber.trail.attached = Some(attached);
     fiber.wants = Wants::Value(attached.cell as usize, attached.size, attached.expected);
-    control.waiting |= 1 << thread;
+    control.run.waiting |= 1 << thread;
     if let Some(slot) = control.slot(thread) {
-        let access = &mut control.pending[slot].access;
+        let access = &mut control.run.pending[slot].access;
         access.waits = true;
         access.condition = Condition::Equals(attached.expected);
     }
@@ -524,29 +535,30 @@ fn hold(control: &mut Control, thread: usize, attached: Attached) {
 
 /// The thread's access may fail like any other.
 fn release(control: &mut Control, thread: usize) {
-    control.retries.attached &= !(1 << thread);
-    let fiber = &mut control.fibers[thread];
+    control.run.attempts.attached &= !(1 << thread);
+    let fiber = &mut control.process.fibers[thread];
     if let Some(attached) = fiber.trail.attached.take()
         && attached.waits
     {
         fiber.wants = Wants::Nothing;
-        control.waiting &= !(1 << thread);
+        control.run.waiting &= !(1 << thread);
     }
     if let Some(slot) = control.slot(thread) {
-        control.pending[slot].access.waits = false;
+        control.run.pending[slot].access.waits = false;
     }
 }
 
 /// Nobody can go: how the run ended.
 pub fn end(control: &mut Control) -> Left {
     let mut left = Left::Stuck;
-    for thread in (0..control.created).filter(|&thread| control.retries.attached & 1 << thread != 0) {
-        let Some(Attached { pc, waits: true, root: Some(root), .. }) = control.fibers[thread].trail.attached else {
+    for thread in (0..control.run.created).filter(|&thread| control.run.attempts.attached & 1 << thread != 0) {
+        let Some(Attached { pc, waits: true, root: Some(root), .. }) = control.process.fibers[thread].trail.attached
+        else {
             continue;
         };
         let lane = lane(control, thread);
-        if !control.retries.forest.goes_on(&lane, root) {
-            control.retries.sites.insert(pc, Site::Matters);
+        if !control.search.retries.forest.goes_on(&lane, root) {
+            control.search.retries.sites.insert(pc, Site::Matters);
             return Left::Restart;
         }
         left = Left::Blocked;
