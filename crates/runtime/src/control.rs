@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use selvedge_driver::{FindingKind, Settings};
 use selvedge_explore::{Access, Dfs, Kind, Pending, Readiness, Strategy, Thread};
 
+use crate::arch::switch::{Context, thread_pointer};
 use crate::fiber::{Fiber, Wants};
 use crate::history::Histories;
 use crate::lineup::Lineup;
@@ -18,7 +19,6 @@ use crate::memory::arena;
 use crate::posix::objects;
 use crate::retry::Retries;
 use crate::run::{NOWHERE, Plain, Run};
-use crate::switch::{Context, fs_base};
 
 /// Why a run was left before its threads ended.
 #[derive(Clone, Debug)]
@@ -118,7 +118,7 @@ struct Cell(UnsafeCell<Option<Control>>);
 unsafe impl Sync for Cell {}
 
 static CONTROL: Cell = Cell(UnsafeCell::new(None));
-/// The FS base of the fiber that runs under control; 0 when none does. The program may have other threads, which are not
+/// The thread pointer of the fiber that runs under control; 0 when none does. The program may have other threads, which are not
 /// under control, so that a run is under way is not enough.
 static CONTROLLED: AtomicU64 = AtomicU64::new(0);
 static STEPS: AtomicU64 = AtomicU64::new(0);
@@ -126,7 +126,7 @@ static STEPS: AtomicU64 = AtomicU64::new(0);
 /// Whether the caller is code under test, under control.
 #[inline(always)]
 pub fn active() -> bool {
-    CONTROLLED.load(Ordering::Relaxed) == fs_base()
+    CONTROLLED.load(Ordering::Relaxed) == thread_pointer()
 }
 
 /// Whether code under test runs, under control, on whichever thread.
@@ -136,7 +136,7 @@ pub fn any_active() -> bool {
 
 /// Says whether the caller is code under test.
 pub fn set_active(active: bool) {
-    CONTROLLED.store(if active { fs_base() } else { 0 }, Ordering::Relaxed);
+    CONTROLLED.store(if active { thread_pointer() } else { 0 }, Ordering::Relaxed);
 }
 
 /// The stack of the fiber that runs: its lowest address and its size, which is 0 once stacks are looked at.
@@ -226,7 +226,7 @@ impl Control {
         let looked_at = self.search.stacks_shared && self.run.races.on;
         STACK[0].store(fiber.bottom, Ordering::Relaxed);
         STACK[1].store(if looked_at { 0 } else { fiber.top - fiber.bottom }, Ordering::Relaxed);
-        CONTROLLED.store(fiber.context.fs, Ordering::Relaxed);
+        CONTROLLED.store(fiber.context.thread_pointer, Ordering::Relaxed);
         fiber.context
     }
 
@@ -469,8 +469,8 @@ impl Control {
     fn note_plain_callers(&mut self, pc: u64) {
         let fiber = &mut self.process.fibers[self.run.current];
         // The note of a call that does not tell its frame is that of another.
-        let frame = std::mem::replace(&mut fiber.frame, crate::site::frame());
-        let callers = if crate::site::pc() == pc { fiber.callers() } else { Vec::new() };
+        let frame = std::mem::replace(&mut fiber.frame, crate::arch::site::frame());
+        let callers = if crate::arch::site::pc() == pc { fiber.callers() } else { Vec::new() };
         fiber.frame = frame;
         let made = self.run.trace.len();
         self.run.plain.insert((self.run.current as u8, pc), Plain { made, callers });
@@ -524,8 +524,8 @@ impl Control {
             self.run.trace.access(access.unwrap_or(Access::new(0, 0, selvedge_explore::Kind::Read)));
             self.step_done(None, false, Detail { pc: failure.pc, new: None });
         }
-        if crate::site::pc() == failure.pc && self.fiber().holds(crate::site::frame()) {
-            self.fiber().frame = crate::site::frame();
+        if crate::arch::site::pc() == failure.pc && self.fiber().holds(crate::arch::site::frame()) {
+            self.fiber().frame = crate::arch::site::frame();
         }
         if self.run.failure.is_none() {
             self.run.failure = Some(failure);

@@ -2,6 +2,7 @@
 //!
 //! Invariant: the stop is on the stack of the thread that failed, inside of the call that failed; without being asked for it never happens.
 
+use crate::arch::kernel::stop_for_debugger;
 use crate::control::with;
 use crate::sys;
 
@@ -28,8 +29,7 @@ pub extern "C" fn selvedge_failed() {
         // SAFETY: the kernel reads the pause.
         unsafe { sys::call(libc::SYS_nanosleep, [&raw const pause as usize, 0, 0, 0, 0, 0]) };
     }
-    // SAFETY: a trap; the debugger goes on after it.
-    unsafe { std::arch::asm!("int3") };
+    stop_for_debugger();
 }
 
 /// Whether a debugger is there.

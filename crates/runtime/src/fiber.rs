@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use selvedge_driver::FindingKind;
 use selvedge_explore::Thread;
 
+use crate::arch::switch::{self, Context};
 use crate::control::{self, Body, Control, Failure, Left, Next, active, set_active, with};
 use crate::memory::reset::Copies;
 use crate::memory::{arena, pages};
 use crate::posix::real;
 use crate::retry;
 use crate::spin;
-use crate::switch::{self, Context};
 use crate::sys;
 
 /// What a thread needs before it can make its next step.
@@ -236,7 +236,7 @@ const RESERVED: u64 = 16 << 10;
 /// How a new sleeper tells where it sleeps.
 struct Birth {
     ready: AtomicU32,
-    fs: u64,
+    thread_pointer: u64,
     top: u64,
     bottom: u64,
     storage: Copies,
@@ -247,7 +247,7 @@ unsafe extern "C" fn sleeper(birth: *mut c_void) -> *mut c_void {
     {
         // SAFETY: the creator keeps it alive until `ready` is set, and does not touch it before.
         let birth = unsafe { &mut *birth.cast::<Birth>() };
-        birth.fs = switch::fs_base();
+        birth.thread_pointer = switch::thread_pointer();
         birth.top = (&raw mut here as u64 & !0xf) - RESERVED;
         birth.bottom = stack_bottom();
         // The seed of tables that are made on this thread: drawn during a run it would be one of the numbers that the code under test draws.
@@ -278,7 +278,8 @@ fn stack_bottom() -> u64 {
 
 /// Makes one more sleeper. `None` when the system has no more threads.
 fn bear() -> Option<Fiber> {
-    let mut birth = Birth { ready: AtomicU32::new(0), fs: 0, top: 0, bottom: 0, storage: Copies::default() };
+    let mut birth =
+        Birth { ready: AtomicU32::new(0), thread_pointer: 0, top: 0, bottom: 0, storage: Copies::default() };
     let mut id: libc::pthread_t = 0;
     // SAFETY: `birth` outlives the wait below; the attributes are initialised before use.
     let made = unsafe {
@@ -296,7 +297,7 @@ fn bear() -> Option<Fiber> {
         sys::futex_wait(&birth.ready, 0);
     }
     Some(Fiber {
-        context: Context { stack: 0, fs: birth.fs },
+        context: Context { stack: 0, thread_pointer: birth.thread_pointer },
         top: birth.top,
         bottom: birth.bottom,
         low: birth.top,
@@ -401,7 +402,7 @@ pub fn leave() -> ! {
 /// Runs the first thread, from the search, until the run is over.
 pub fn enter() {
     let (save, load) = with(|control| {
-        control.process.outside.fs = switch::fs_base();
+        control.process.outside.thread_pointer = switch::thread_pointer();
         (&raw mut control.process.outside, control.give_control(0))
     });
     // SAFETY: `load` was made by `renew`; `save` is where `leave` looks.

@@ -9,9 +9,10 @@ use std::fmt::Write;
 
 use selvedge_explore::{Access, HISTORY, Kind};
 
+use crate::arch::site;
 use crate::control::{active, with};
 use crate::fiber::Wants;
-use crate::{point, site};
+use crate::point;
 
 /// An operation of the run under way.
 #[derive(Clone, Debug)]

@@ -3,9 +3,9 @@
 use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Kind, Thread};
 
+use crate::arch::{site, switch};
 use crate::control::{Control, Detail, state, with};
 use crate::fiber::{OVERFLOW, Wants, fail, follow};
-use crate::{site, switch};
 
 /// The current thread is at a step. Comes back when it may make it, and then must record it.
 #[inline(never)]

@@ -14,9 +14,10 @@
 
 use selvedge_explore::{Access, Kind};
 
+use crate::arch::site;
 use crate::control::Control;
 use crate::posix::objects;
-use crate::{site, spin};
+use crate::spin;
 
 /// More beginnings of turns are not remembered.
 const HEADS_MAX: usize = 64;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use selvedge_driver::{CoverageRecord, Finding, Report, Search, Settings, TestReport, schedule_from_text};
 use selvedge_explore::{Bounded, Classes, Coverage, Dfs, Dpor, End, Pct, Random, Replay, Stop, Strategy};
 
-use crate::abi::left_over;
+use crate::arch::{left_over, switch};
 use crate::control::{self, Body, Control, Left, with};
 use crate::fiber::{self, Fiber};
 use crate::freeze::Frozen;
@@ -17,7 +17,6 @@ use crate::memory::arena;
 use crate::memory::reset::Snapshot;
 use crate::posix::process;
 use crate::run::{renew, run_and_look, run_of_class, run_once};
-use crate::switch;
 use crate::{exchange, finding, shadow, share, sys, watchdog};
 
 /// A test.

@@ -8,11 +8,12 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use selvedge_explore::{Access, Kind};
 
+use crate::arch::site;
 use crate::control::{active, with};
 use crate::fiber::Wants;
+use crate::point;
 use crate::posix::objects;
 use crate::race::Races;
-use crate::{point, site};
 
 /// The attempt to lock that ends has failed.
 const TRY_LOCK_FAILED: c_uint = 1 << 5;

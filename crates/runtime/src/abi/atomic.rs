@@ -14,13 +14,14 @@ use selvedge_explore::{Access, Condition, Kind, Thread};
 
 use crate::abi::outside;
 use crate::abi::plain::race;
+use crate::arch::{site, switch};
 use crate::control::{Control, Detail, active, state, with};
 use crate::fiber::{Wants, follow, hand_over};
 use crate::memory::arena;
+use crate::point;
 use crate::race::{Conflict, Touch};
 use crate::retry::{self, Failure};
 use crate::shadow::Packed;
-use crate::{point, site, switch};
 
 /// How an access tells its caller what it found, as far as it may fail.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -427,27 +428,13 @@ fn read_rarely(control: &mut Control, told: Told, pc: u64) {
     }
 }
 
-/// Entry points that say in `r9`, which none of them has an argument in, what they ask for.
-macro_rules! steps {
-    ($size:expr; $($name:ident => $operation:ident;)*) => { $(
-        /// Entry point: notes the return address and the registers.
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(
-                "mov r9d, {code}",
-                "jmp {target}",
-                code = const Operation::$operation.code($size),
-                target = sym enter,
-            )
-        }
-    )* };
-}
+crate::hidden_entry!(enter => step);
 
-/// Notes the return address and the registers, for all of them.
-#[unsafe(naked)]
-unsafe extern "C" fn enter() {
-    crate::note_registers!(step)
+/// Entry points of accesses of so many bytes.
+macro_rules! steps {
+    ($size:expr; $($name:ident => $operation:ident;)*) => {
+        crate::entries_with_code! { enter; $($name => Operation::$operation.code($size);)* }
+    };
 }
 
 steps! {

@@ -6,64 +6,10 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use crate::abi::plain::announce;
+use crate::arch::list::{List, named};
 use crate::control::active;
 
 type S = *const c_char;
-
-/// What `va_start` makes, by the ABI of x86-64.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct List {
-    integers: u32,
-    floats: u32,
-    stack: *const u64,
-    saved: *const u8,
-}
-
-/// Where the registers of a call lie that may hold arguments: six of integers, then eight of vectors.
-const INTEGERS: u32 = 48;
-const FLOATS: u32 = 176;
-
-impl List {
-    /// Behind so many named arguments.
-    fn new(saved: *const u8, stack: *const u64, named: u32) -> Self {
-        List { integers: 8 * named, floats: INTEGERS, stack, saved }
-    }
-
-    /// The next integer or pointer.
-    unsafe fn next(&mut self) -> u64 {
-        if self.integers < INTEGERS {
-            self.integers += 8;
-            // SAFETY: inside of what was saved.
-            return unsafe { *self.saved.add(self.integers as usize - 8).cast::<u64>() };
-        }
-        // SAFETY: the caller passes as many as its format asks for.
-        unsafe { self.take_from_stack(1) }
-    }
-
-    unsafe fn take_from_stack(&mut self, words: usize) -> u64 {
-        // SAFETY: as above.
-        unsafe {
-            let value = *self.stack;
-            self.stack = self.stack.add(words);
-            value
-        }
-    }
-
-    /// Passes over a floating-point number; the long ones lie on the stack, aligned.
-    unsafe fn skip_float(&mut self, long: bool) {
-        if long {
-            self.stack = ((self.stack as usize + 15) & !15) as *const u64;
-            // SAFETY: as above.
-            unsafe { self.take_from_stack(2) };
-        } else if self.floats < FLOATS {
-            self.floats += 16;
-        } else {
-            // SAFETY: as above.
-            unsafe { self.take_from_stack(1) };
-        }
-    }
-}
 
 unsafe extern "C" {
     fn vfprintf(stream: *mut libc::FILE, format: S, list: *mut List) -> c_int;
@@ -156,12 +102,6 @@ unsafe fn read(format: S, mut list: List) {
             }
         }
     }
-}
-
-/// The first named arguments of a call.
-unsafe fn named<const N: usize>(saved: *const u8) -> [u64; N] {
-    // SAFETY: registers that were saved.
-    unsafe { saved.cast::<[u64; N]>().read() }
 }
 
 unsafe extern "C" fn print(saved: *const u8, stack: *const u64) -> c_int {
@@ -267,46 +207,7 @@ unsafe extern "C" fn list_print_sized(to: *mut c_char, size: usize, format: S, l
     unsafe { print_into(to, size, format, *list) }
 }
 
-/// Entry points that note where they were called from and save all registers that may hold arguments.
-macro_rules! variadic {
-    ($($name:ident => $target:path;)*) => { $(
-        /// Entry point: saves what `va_start` would.
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(
-                "mov r10, qword ptr [rip + selvedge_site@GOTTPOFF]",
-                "mov r11, [rsp]",
-                "mov fs:[r10], r11",
-                "mov fs:[r10 + 24], rbp",
-                "lea r11, [rsp + 8]",
-                "sub rsp, 184",
-                "mov [rsp], rdi",
-                "mov [rsp + 8], rsi",
-                "mov [rsp + 16], rdx",
-                "mov [rsp + 24], rcx",
-                "mov [rsp + 32], r8",
-                "mov [rsp + 40], r9",
-                "movups [rsp + 48], xmm0",
-                "movups [rsp + 64], xmm1",
-                "movups [rsp + 80], xmm2",
-                "movups [rsp + 96], xmm3",
-                "movups [rsp + 112], xmm4",
-                "movups [rsp + 128], xmm5",
-                "movups [rsp + 144], xmm6",
-                "movups [rsp + 160], xmm7",
-                "mov rdi, rsp",
-                "mov rsi, r11",
-                "call {target}",
-                "add rsp, 184",
-                "ret",
-                target = sym $target,
-            )
-        }
-    )* };
-}
-
-variadic! {
+crate::entries_variadic! {
     __wrap_printf => print;
     __wrap_fprintf => print_file;
     __wrap_dprintf => print_descriptor;

@@ -7,9 +7,10 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 
 use selvedge_driver::FindingKind;
 
+use crate::arch::site;
 use crate::control::active;
 use crate::fiber::fail;
-use crate::{site, sys};
+use crate::sys;
 
 crate::entries! {
     __wrap__ZNK7testing8internal12AssertHelperaSERKNS_7MessageE => assert_at;

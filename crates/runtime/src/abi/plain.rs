@@ -7,13 +7,14 @@ use std::ffi::{c_char, c_int, c_void};
 use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Kind};
 
+use crate::arch::site;
 use crate::control::{STACKS, active, private, state, with};
 use crate::fiber::{Wants, fail};
 use crate::memory::arena;
 use crate::posix::attempt;
 use crate::race::{Conflict, Quickly, Touch};
 use crate::shadow::{Cell, Packed};
-use crate::{point, site, spin};
+use crate::{point, spin};
 
 /// Looks at an access of the code under test, to an address that is not in the stack of the thread that runs. Most are to a few bytes of memory that is in
 /// use, by a thread that does not go round a loop, in a run that is not looked at for data races: for these it saves no register.

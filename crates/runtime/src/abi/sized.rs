@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use selvedge_explore::Kind;
 
 use crate::abi::atomic::{self, Outcome, Told};
+use crate::arch::switch;
 use crate::control::active;
-use crate::switch;
 
 type P = *mut c_void;
 

@@ -6,8 +6,8 @@ use std::ffi::c_int;
 use selvedge_explore::Kind;
 
 use crate::abi::atomic::{self, Outcome, Told};
+use crate::arch::{switch, wide};
 use crate::control::active;
-use crate::switch;
 
 const SIZE: u32 = 16;
 
@@ -17,14 +17,8 @@ struct Shared(std::cell::UnsafeCell<u128>);
 
 impl Shared {
     fn compare_exchange(&self, expected: u128, new: u128) -> u128 {
-        let (mut low, mut high) = (expected as u64, (expected >> 64) as u64);
-        // SAFETY: the cell is aligned to sixteen bytes, as the instruction wants; `rbx` is put back.
-        unsafe {
-            std::arch::asm!("xchg {new_low}, rbx", "lock cmpxchg16b [{cell}]", "mov rbx, {new_low}",
-                cell = in(reg) self.0.get(), new_low = inout(reg) new as u64 => _, in("rcx") (new >> 64) as u64,
-                inout("rax") low, inout("rdx") high, options(nostack));
-        }
-        u128::from(high) << 64 | u128::from(low)
+        // SAFETY: compilers align what they access in this way to sixteen bytes.
+        unsafe { wide::compare_exchange(self.0.get(), expected, new) }
     }
 
     fn update(&self, f: impl Fn(u128) -> u128) -> u128 {

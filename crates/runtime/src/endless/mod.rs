@@ -9,7 +9,7 @@
 //!
 //! A thread that only waits in a loop, and tries a lock made of atomics whenever another has it, is not taken for one that goes: what it looks at must not change in the cycle.
 //!
-//! A word of memory may differ in which threads only count: every step of the cycle that touches it writes it whatever it finds there, and nobody looks at what was there ([`unused`]). What
+//! A word of memory may differ in which threads only count: every step of the cycle that touches it writes it whatever it finds there, and nobody looks at what was there ([`crate::arch::unused`]). What
 //! it holds then changes nothing.
 //!
 //! The last quarter of the steps that a run may make is watched: the state is kept at some moments (at distances that double, as in Brent's
@@ -21,10 +21,10 @@
 //! livelocks may be missed here, and are then unknown; none is invented.
 
 pub mod state;
-mod unused;
 
 use selvedge_explore::{Access, Condition, End, Kind, Run, Stop, Thread};
 
+use crate::arch::unused;
 use crate::control::{Control, Left};
 use crate::posix::objects;
 use state::State;

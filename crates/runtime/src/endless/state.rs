@@ -5,12 +5,13 @@
 //!
 //! Invariant: two states that are equal go on in the same way under the same schedule, if the next step of each thread does the same in both.
 
+use crate::arch::{site, switch};
 use crate::control::Control;
 use crate::fiber::{Fiber, Wants};
 use crate::memory::reset::Copies;
 use crate::memory::{arena, pages};
 use crate::posix::objects::Objects;
-use crate::{site, switch, sys};
+use crate::sys;
 
 /// A stack deeper than this is not kept.
 const STACK_MAX: u64 = 1 << 20;
@@ -52,7 +53,7 @@ impl About {
             detached: fiber.detached,
             joined: fiber.joined,
             random: fiber.random,
-            error: error_of(fiber.context.fs),
+            error: error_of(fiber.context.thread_pointer),
             keys: fiber.keys.iter().map(|&key| key as usize).collect(),
             cleanups: fiber.cleanups.iter().map(|&cleanup| cleanup as usize).collect(),
             destructors: fiber.destructors.len(),
@@ -64,7 +65,7 @@ impl About {
 fn error_of(fs: u64) -> i32 {
     // SAFETY: `errno` lies at the same distance from the control block in every thread.
     unsafe {
-        let distance = (libc::__errno_location() as u64).wrapping_sub(switch::fs_base());
+        let distance = (libc::__errno_location() as u64).wrapping_sub(switch::thread_pointer());
         *(fs.wrapping_add(distance) as *const i32)
     }
 }
@@ -96,7 +97,7 @@ impl State {
         let alive = (0..control.run.created).filter(|&thread| control.run.alive >> thread & 1 == 1);
         let lane = |thread: usize| {
             let fiber = &control.process.fibers[thread];
-            let note = site::note_of(fiber.context.fs);
+            let note = site::note_of(fiber.context.thread_pointer);
             let stack = stack_of(fiber, &note)?.into();
             Some(Lane { thread, note, stack, storage: fiber.storage.again(), about: About::of(fiber) })
         };
@@ -118,7 +119,7 @@ impl State {
         let same = (self.created, self.alive) == (control.run.created, control.run.alive)
             && self.lanes.iter().all(|lane| {
                 let fiber = &control.process.fibers[lane.thread];
-                site::note_of(fiber.context.fs) == lane.note && fiber.wants == lane.about.wants
+                site::note_of(fiber.context.thread_pointer) == lane.note && fiber.wants == lane.about.wants
             })
             && self.objects.is_same(&control.run.objects)
             && self.lanes.iter().all(|lane| {

@@ -10,11 +10,12 @@ use selvedge_explore::Pick;
 
 use super::check::{blank, check};
 use super::object::{Object, RawObject, Registered, RustObject, TEXT, Value, bytes, text};
+use crate::arch::site;
 use crate::control::{self, active, with};
 use crate::fiber::{self, Wants};
 use crate::freeze::Frozen;
+use crate::point;
 use crate::session::{self, Tell};
-use crate::{point, site};
 
 /// What the program registered.
 #[derive(Default)]

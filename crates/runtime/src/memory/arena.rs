@@ -16,14 +16,15 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use selvedge_driver::{FindingKind, Reuse};
 use selvedge_explore::{Access, Kind, Pick};
 
+use crate::arch::site;
 use crate::control::{state, with};
 use crate::endless::state::differing;
 use crate::fiber::{Wants, fail};
 use crate::memory::before;
 use crate::memory::pool::{self, UNIT};
+use crate::point;
 use crate::posix::{lifetime, objects};
 use crate::race::{Conflict, Touch};
-use crate::{point, site};
 
 const BASE: usize = 0x6000_0000_0000;
 /// For each thread.

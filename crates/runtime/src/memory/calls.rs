@@ -5,11 +5,12 @@
 
 use std::ffi::{c_int, c_void};
 
+use crate::arch::site;
 use crate::control::active;
+use crate::heap;
 use crate::memory::arena::{self, allocate, check, inside, release, size_of_block};
 use crate::memory::pool::UNIT;
 use crate::memory::{before, linker};
-use crate::{heap, site};
 
 unsafe extern "C" {
     fn __libc_free(block: *mut c_void);

@@ -4,13 +4,14 @@ use std::ffi::{c_int, c_void};
 
 use selvedge_explore::{Access, Kind};
 
+use crate::arch::site;
 use crate::control::{active, with};
 use crate::fiber::Wants;
+use crate::point;
 use crate::posix::condition::{refuse, rouse, sleep};
 use crate::posix::lifetime::{self, Change, Use};
 use crate::posix::objects::{self, Barrier};
 use crate::posix::real;
-use crate::{point, site};
 
 crate::entries! {
     pthread_barrier_init => init_at;

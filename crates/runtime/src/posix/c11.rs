@@ -2,12 +2,13 @@
 
 use std::ffi::{c_int, c_void};
 
+use crate::arch::site;
 use crate::control::{Body, active, with};
 use crate::fiber::{self, Destructor};
+use crate::point;
 use crate::posix::lifetime::Change;
 use crate::posix::mutex::Flavour;
 use crate::posix::{condition, keys, mutex, once, real, thread, time};
-use crate::{point, site};
 
 const SUCCESS: c_int = 0;
 const BUSY: c_int = 1;

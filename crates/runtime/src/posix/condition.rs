@@ -8,13 +8,14 @@ use std::ffi::{c_int, c_void};
 use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Kind, Pick};
 
+use crate::arch::site;
 use crate::control::{Control, active, with};
 use crate::fiber::{Wants, fail};
+use crate::point;
 use crate::posix::lifetime::{self, Change, Use};
 use crate::posix::mutex::{self, Flavour};
 use crate::posix::objects;
 use crate::posix::{real, time};
-use crate::{point, site};
 
 crate::entries! {
     pthread_cond_init => init_at;

@@ -5,13 +5,14 @@ use std::ffi::{c_int, c_long, c_void};
 use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Kind};
 
+use crate::arch::site;
 use crate::control::{active, with};
 use crate::fiber::{Wants, fail};
 use crate::memory::arena;
 use crate::posix::condition::{rouse, sleep};
 use crate::posix::thread::gettid;
 use crate::posix::{objects, time};
-use crate::{point, site, sys};
+use crate::{point, sys};
 
 crate::entries! {
     syscall => syscall_at;

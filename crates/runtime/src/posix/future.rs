@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use selvedge_explore::Kind;
 
 use crate::abi::atomic::{self, Outcome, Told};
+use crate::arch::site;
 use crate::control::{active, with};
 use crate::posix::{futex, real};
-use crate::site;
 
 /// Where in what libstdc++ calls at the end of a thread its function is, the state that becomes ready, and the counts of who holds that.
 const FUNCTION: usize = 8;
@@ -112,11 +112,8 @@ unsafe extern "C-unwind" fn run_at(ready: usize) {
     }
 }
 
-/// The same, with the place that it is called from.
-#[unsafe(naked)]
-unsafe extern "C-unwind" fn run_noted(ready: usize) {
-    crate::note_registers!(run_at)
-}
+// The same, with the place that it is called from.
+crate::hidden_entry!(run_noted => run_at);
 
 /// `_Make_ready::_M_set`: the current thread is to make it ready when it ends.
 unsafe extern "C" fn set_at(ready: usize) {

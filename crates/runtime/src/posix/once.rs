@@ -9,13 +9,14 @@ use std::ffi::{c_int, c_void};
 use selvedge_explore::{Access, Condition, Kind};
 
 use crate::abi::atomic;
+use crate::arch::site;
 use crate::control::{active, with};
 use crate::fiber::Wants;
 use crate::memory::reset;
+use crate::point;
 use crate::posix::lifetime::Use;
 use crate::posix::objects::{self, Once};
 use crate::posix::real;
-use crate::{point, site};
 
 crate::entries! {
     pthread_once => once_at;

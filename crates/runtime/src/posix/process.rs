@@ -5,13 +5,15 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use selvedge_driver::FindingKind;
 
-use crate::abi::left_over;
+use crate::arch::kernel::Interrupted;
+use crate::arch::left_over;
+use crate::arch::site;
+use crate::arch::step;
 use crate::control::{active, set_active, with};
 use crate::fiber::fail;
 use crate::memory::pages;
 use crate::posix::real;
-use crate::retry::step;
-use crate::{site, sys};
+use crate::sys;
 
 crate::entries! {
     __assert_fail => assert_fail_at;
@@ -210,20 +212,19 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, state:
         if active() && !step::is_running() {
             let (kind, message) = crate::watchdog::verdict();
             set_active(false);
-            fail(kind, message, instruction(state));
+            // SAFETY: as the kernel passes it, and the handler is left for good.
+            fail(kind, message, unsafe { Interrupted::new(state) }.pc());
         }
         return;
     }
-    // SAFETY: the kernel passes the interrupted context.
-    let registers = unsafe { &mut (*state.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    /// What the processor says of a fault at a write.
-    const WRITE: i64 = 2;
+    // SAFETY: the kernel passes the interrupted context, and nothing else looks at it before the handler returns.
+    let mut thread = unsafe { Interrupted::new(state) };
     // SAFETY: the kernel's description of the signal.
     let address = unsafe { (*info).si_addr() } as u64;
-    if signal == libc::SIGSEGV && registers[libc::REG_ERR as usize] & WRITE != 0 && pages::fault(address as usize) {
+    if signal == libc::SIGSEGV && thread.was_writing() && pages::fault(address as usize) {
         return;
     }
-    if step::fault(state) || signal == libc::SIGILL && left_over::stopped(registers) {
+    if step::fault(&mut thread) || signal == libc::SIGILL && left_over::stopped(&mut thread) {
         return;
     }
     if !active() {
@@ -240,12 +241,7 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, state:
     } else {
         format!("{name} at address {address:#x}")
     };
-    fail(FindingKind::Crash, message, instruction(state))
-}
-
-fn instruction(state: *mut c_void) -> u64 {
-    // SAFETY: the kernel passes the interrupted context.
-    unsafe { (*state.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_RIP as usize] as u64 }
+    fail(FindingKind::Crash, message, thread.pc())
 }
 
 /// Installs the handlers, and a stack for them, on the calling kernel thread.

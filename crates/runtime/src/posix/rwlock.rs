@@ -5,12 +5,13 @@ use std::ffi::{c_int, c_void};
 use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Condition, Kind};
 
+use crate::arch::site;
 use crate::control::{Control, active, with};
 use crate::fiber::{Wants, fail};
+use crate::point;
 use crate::posix::lifetime::{self, Change, Use};
 use crate::posix::objects::{self, RwLock};
 use crate::posix::{attempt, real};
-use crate::{point, site};
 
 crate::entries! {
     pthread_rwlock_init => init_at;

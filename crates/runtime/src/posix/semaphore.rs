@@ -4,12 +4,13 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use selvedge_explore::{Access, Condition, Kind};
 
+use crate::arch::site;
 use crate::control::{Control, active, with};
 use crate::fiber::Wants;
+use crate::point;
 use crate::posix::lifetime::{self, Change, Use};
 use crate::posix::objects;
 use crate::posix::{attempt, real};
-use crate::{point, site};
 
 crate::entries! {
     sem_wait => wait_at;

@@ -5,11 +5,12 @@ use std::ffi::{c_int, c_void};
 use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Kind, Pick, Thread};
 
+use crate::arch::site;
 use crate::control::{Body, active, with};
 use crate::fiber::{self, Wants, fail};
+use crate::point;
 use crate::posix::objects::{ended, threads};
 use crate::posix::{attempt, real};
-use crate::{point, site};
 
 crate::entries! {
     pthread_create => create_at;

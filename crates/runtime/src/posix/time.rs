@@ -6,10 +6,11 @@ use std::ffi::{c_int, c_void};
 
 use selvedge_explore::{Access, Kind};
 
+use crate::arch::site;
 use crate::control::{active, with};
 use crate::fiber::Wants;
+use crate::point;
 use crate::posix::{objects, real};
-use crate::{point, site};
 
 crate::entries! {
     usleep => usleep_at;

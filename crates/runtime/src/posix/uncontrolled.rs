@@ -13,10 +13,10 @@ use std::sync::atomic::AtomicUsize;
 use selvedge_driver::FindingKind;
 
 use super::real;
+use crate::arch::site;
 use crate::control::{active, with};
 use crate::fiber::fail;
 use crate::memory::files;
-use crate::site;
 
 /// A function that is not controlled.
 pub struct Function {
@@ -28,61 +28,25 @@ pub struct Function {
     known: AtomicUsize,
 }
 
-/// The registers that carry arguments: `rdi`, `rsi`, `rdx`, `rcx`, `r8`, `r9`.
+/// What the registers hold that carry arguments.
 type Arguments = [usize; 6];
 
-/// What the entry points ask: where to go on. They keep the arguments in the order in which they were pushed.
-unsafe extern "C" fn gate(function: &'static Function, saved: *const [usize; 7]) -> usize {
-    if active() {
-        // SAFETY: the entry point saved the registers there.
-        let [_, r9, r8, rcx, rdx, rsi, rdi] = unsafe { *saved };
-        if let Some(why) = (function.why)(&[rdi, rsi, rdx, rcx, r8, r9]) {
-            let name = function.name.trim_end_matches('\0');
-            fail(FindingKind::Uncontrolled, format!("{name} is not controlled: {why}"), site::pc());
-        }
+/// What the entry points ask: where to go on.
+unsafe extern "C" fn gate(function: &'static Function, arguments: &Arguments) -> usize {
+    if active()
+        && let Some(why) = (function.why)(arguments)
+    {
+        let name = function.name.trim_end_matches('\0');
+        fail(FindingKind::Uncontrolled, format!("{name} is not controlled: {why}"), site::pc());
     }
     real::find(&function.known, function.name)
 }
 
 macro_rules! uncontrolled {
     ($why:expr; $($name:ident)*) => { $(
-        /// Entry point: asks whether the run ends here, and goes on to libc with all registers that carry arguments.
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name() {
-            static FUNCTION: Function = Function {
-                name: concat!(stringify!($name), "\0"),
-                why: $why,
-                known: AtomicUsize::new(0),
-            };
-            core::arch::naked_asm!(
-                "mov r10, qword ptr [rip + selvedge_site@GOTTPOFF]",
-                "mov r11, [rsp]",
-                "mov fs:[r10], r11",
-                "mov fs:[r10 + 24], rbp",
-                "push rdi",
-                "push rsi",
-                "push rdx",
-                "push rcx",
-                "push r8",
-                "push r9",
-                // How many vector registers a call with a variable number of arguments uses.
-                "push rax",
-                "lea rdi, [rip + {function}]",
-                "mov rsi, rsp",
-                "call {gate}",
-                "mov r11, rax",
-                "pop rax",
-                "pop r9",
-                "pop r8",
-                "pop rcx",
-                "pop rdx",
-                "pop rsi",
-                "pop rdi",
-                "jmp r11",
-                function = sym FUNCTION,
-                gate = sym gate,
-            )
+        crate::entry_that_asks! {
+            $name, gate, Function =
+                Function { name: concat!(stringify!($name), "\0"), why: $why, known: AtomicUsize::new(0) }
         }
     )* };
 }

@@ -28,20 +28,21 @@
 //!
 //! Invariant: whether an access waits depends only on the set and on what its own thread has done.
 
-mod call;
-mod dead;
-pub mod step;
+pub mod call;
+pub mod excursion;
 mod tree;
 
 use std::collections::HashMap;
 
 use selvedge_explore::{Access, Condition};
 
+use crate::arch::site::Preserved;
+use crate::arch::step;
 use crate::control::{Control, Left};
 use crate::fiber::Wants;
 use crate::memory::arena;
 
-use step::{Lane, State, Stop};
+use excursion::{Lane, State, Stop};
 use tree::{Attempt, Forest, Found, Looked};
 
 /// An attempt has at most so many reads.
@@ -83,7 +84,7 @@ struct Point {
 #[derive(Clone, Copy, Debug)]
 struct Attached {
     pc: u64,
-    registers: (u64, [u64; 6]),
+    registers: (u64, Preserved),
     failure: Failure,
     cell: u64,
     size: u8,
@@ -238,7 +239,7 @@ impl Retries {
 
 /// Whether an address may be read without risk.
 pub fn readable(address: u64, size: u64) -> bool {
-    arena::inside(address as usize) && arena::inside((address + size) as usize) || step::in_modules(address, size)
+    arena::inside(address as usize) && arena::inside((address + size) as usize) || excursion::in_modules(address, size)
 }
 
 /// The word of that size at an address that was found readable.
@@ -259,7 +260,7 @@ pub fn value_at(address: u64, size: u8) -> u64 {
 pub fn arrive(
     control: &mut Control,
     pc: u64,
-    registers: (u64, [u64; 6]),
+    registers: (u64, Preserved),
     access: &mut Access,
     failure: Failure,
 ) -> Wants {
@@ -327,7 +328,7 @@ pub fn leave(control: &mut Control) -> Option<u64> {
 }
 
 /// The current thread made an atomic load, its last step.
-pub fn read(control: &mut Control, pc: u64, registers: (u64, [u64; 6]), access: &Access) {
+pub fn read(control: &mut Control, pc: u64, registers: (u64, Preserved), access: &Access) {
     let step = control.run.trace.len() - 1;
     let fiber = control.fiber();
     let (made, top) = (fiber.made, fiber.top);
@@ -355,7 +356,12 @@ pub fn read(control: &mut Control, pc: u64, registers: (u64, [u64; 6]), access: 
 
 fn lane(control: &Control, thread: usize) -> Lane {
     let fiber = &control.process.fibers[thread];
-    Lane { bottom: fiber.bottom, top: fiber.top, low: fiber.context.stack, fs: fiber.context.fs }
+    Lane {
+        bottom: fiber.bottom,
+        top: fiber.top,
+        low: fiber.context.stack,
+        thread_pointer: fiber.context.thread_pointer,
+    }
 }
 
 /// Every value that a location may have had, in this run or an equivalent one, since the thread last looked or was created;

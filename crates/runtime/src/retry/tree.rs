@@ -10,9 +10,10 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 use super::call::{Call, Function};
-use super::dead::is_dead;
-use super::step::{Lane, Overlay, State, Stop, advance};
+use super::excursion::{Lane, Overlay, State, Stop};
 use super::{Failure, readable, value_at};
+use crate::arch::dead::is_dead;
+use crate::arch::step::advance;
 
 /// So many reads after a failure, and no more.
 const DEPTH_MAX: u32 = 24;

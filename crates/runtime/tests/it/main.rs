@@ -9,6 +9,7 @@ mod exits;
 mod histories;
 mod jobs;
 mod known;
+mod layout;
 mod livelock;
 mod memory;
 mod objects;

@@ -16,8 +16,9 @@ use iced_x86::{
     UsedMemory,
 };
 
-use super::call::{Call, Function, function_at};
-use super::step::{self, Lane, State};
+use super::step;
+use crate::retry::call::{Call, Function, function_at};
+use crate::retry::excursion::{self, Lane, State};
 
 /// More instructions are not looked at.
 const WORK_MAX: u32 = 6000;
@@ -287,10 +288,10 @@ impl Reader<'_> {
 
     fn call(&mut self, target: u64, back: u64, registers: &mut Registers) -> Then {
         let target = stub(target).unwrap_or(target);
-        if step::is_own(target) {
+        if excursion::is_own(target) {
             return if self.calls(function_at(target), registers) { Then::At(back) } else { Then::Unknown };
         }
-        if step::code_end(target).is_none() {
+        if excursion::code_end(target).is_none() {
             return if self.calls(Function::Other(target), registers) { Then::At(back) } else { Then::Unknown };
         }
         let Word::Known(sp) = registers[SP] else { return Then::Unknown };
@@ -440,7 +441,7 @@ enum Then {
 /// What a call or jump through a word of the linker's table leads to.
 fn slot(instruction: &Instruction) -> Option<u64> {
     let address = instruction.is_ip_rel_memory_operand().then(|| instruction.ip_rel_memory_address())?;
-    step::fixed_word(address)
+    excursion::fixed_word(address)
 }
 
 /// Where a stub of the linker leads to.
@@ -453,7 +454,7 @@ fn stub(target: u64) -> Option<u64> {
 }
 
 fn decode(pc: u64) -> Option<Instruction> {
-    let end = step::code_end(pc)?;
+    let end = excursion::code_end(pc)?;
     // SAFETY: inside an executable segment.
     let bytes = unsafe { std::slice::from_raw_parts(pc as *const u8, (end - pc).min(15) as usize) };
     let instruction = Decoder::with_ip(64, bytes, pc, DecoderOptions::NONE).decode();

@@ -14,11 +14,11 @@ use iced_x86::{
 use selvedge_driver::FindingKind;
 use selvedge_explore::Access;
 
-use crate::abi::frame::{Frame, RED_ZONE, VECTORS, VECTORS_ALIGNED, place};
+use super::frame::{Frame, RED_ZONE, VECTORS, VECTORS_ALIGNED, place};
+use super::{site, switch};
 use crate::abi::plain::look_at;
 use crate::control::{active, private, with};
 use crate::fiber::fail;
-use crate::{site, switch};
 
 /// Between the return address of the call and the instruction: what undoes the step over the red zone.
 const UNDO: u64 = 8;
@@ -87,7 +87,7 @@ pub fn at(frame: &Frame) -> &'static Decoded {
 
 fn value(frame: &Frame, register: Register) -> Option<u64> {
     match register {
-        Register::FS => Some(switch::fs_base()),
+        Register::FS => Some(switch::thread_pointer()),
         Register::DS | Register::ES | Register::SS | Register::CS => Some(0),
         _ if register.is_gpr() => Some(part(frame.get(register, BETWEEN), register)),
         _ => None,
@@ -209,22 +209,7 @@ unsafe extern "C" fn look(frame: *mut Frame) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn selvedge_before_access() {
     core::arch::naked_asm!(
-        "pushfq",
-        "push r15",
-        "push r14",
-        "push r13",
-        "push r12",
-        "push r11",
-        "push r10",
-        "push r9",
-        "push r8",
-        "push rdi",
-        "push rsi",
-        "push rbp",
-        "push rbx",
-        "push rdx",
-        "push rcx",
-        "push rax",
+        crate::push_registers!(),
         // The instruction, and where it is noted.
         "mov rsi, [rsp + 128]",
         "add rsi, {undo}",
@@ -246,26 +231,10 @@ pub unsafe extern "C" fn selvedge_before_access() {
         "cmp rdi, qword ptr [rip + {stack} + 8]",
         "jb 3f",
         "2:",
-        "pop rax",
-        "pop rcx",
-        "pop rdx",
-        "pop rbx",
-        "pop rbp",
-        "pop rsi",
-        "pop rdi",
-        "add rsp, 64",
-        "popfq",
+        crate::pop_registers!(),
         "jmp {look}",
         "3:",
-        "pop rax",
-        "pop rcx",
-        "pop rdx",
-        "pop rbx",
-        "pop rbp",
-        "pop rsi",
-        "pop rdi",
-        "add rsp, 64",
-        "popfq",
+        crate::pop_registers!(),
         "ret",
         undo = const UNDO,
         mask = const OWN_MAX - 1,

@@ -1,4 +1,4 @@
-//! Inline assembly: a call stands before each of its instructions ([`crate::abi::unseen`]), and one that touches memory which others may know is a step.
+//! Inline assembly: a call stands before each of its instructions ([`super::unseen`]), and one that touches memory which others may know is a step.
 //!
 //! The processor says what such an instruction means: with `lock`, and for `xchg`, it is one sequentially consistent update; a load acquires and a store releases; an update
 //! without `lock` is a load and then a store, and others may go in between. The value that it leaves behind is computed here, then the instruction itself runs, which leaves the same.
@@ -8,13 +8,13 @@ use iced_x86::{FlowControl, Instruction, Mnemonic, OpKind, Register};
 use selvedge_driver::FindingKind;
 use selvedge_explore::Kind;
 
+use super::frame::Frame;
+use super::step;
+use super::switch;
+use super::unseen::{BETWEEN, Decoded, Touched, at, name, note, touched};
 use crate::abi::atomic::{self, Outcome, Told};
-use crate::abi::frame::Frame;
-use crate::abi::unseen::{BETWEEN, Decoded, Touched, at, name, note, touched};
 use crate::control::{active, private, with};
 use crate::fiber::fail;
-use crate::retry::step;
-use crate::switch;
 
 const ACQUIRE: i32 = 2;
 const RELEASE: i32 = 3;

@@ -56,7 +56,7 @@ pub struct Context {
     /// The stack pointer, below the registers that were saved.
     pub stack: u64,
     /// The FS base.
-    pub fs: u64,
+    pub thread_pointer: u64,
 }
 
 /// Whether `wrfsbase` may be used. Without it each switch costs a system call.
@@ -76,7 +76,7 @@ pub fn probe() {
 
 /// The FS base of the calling thread: the first word of the thread control block points to itself.
 #[inline(always)]
-pub fn fs_base() -> u64 {
+pub fn thread_pointer() -> u64 {
     let fs: u64;
     // SAFETY: the x86-64 TLS ABI puts the block's own address at fs:0.
     unsafe { asm!("mov {}, fs:0", out(reg) fs, options(nostack, readonly, preserves_flags)) };
@@ -89,11 +89,11 @@ pub fn fs_base() -> u64 {
 /// `to` was written by a switch, or made by [`new_stack`], and is used once.
 #[inline(always)]
 pub unsafe fn switch(from: *mut Context, to: Context) {
-    let mut fs = to.fs;
+    let mut fs = to.thread_pointer;
     if !FAST.load(Ordering::Relaxed) {
         const ARCH_SET_FS: usize = 0x1002;
         // SAFETY: nothing between here and the switch uses thread-local storage.
-        unsafe { sys::call(libc::SYS_arch_prctl, [ARCH_SET_FS, to.fs as usize, 0, 0, 0, 0]) };
+        unsafe { sys::call(libc::SYS_arch_prctl, [ARCH_SET_FS, to.thread_pointer as usize, 0, 0, 0, 0]) };
         fs = 0;
     }
     // SAFETY: as the caller promises.

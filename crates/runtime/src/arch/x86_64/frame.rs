@@ -42,6 +42,52 @@ pub fn cell(instruction: &Instruction, get: impl Fn(Register) -> u64) -> u64 {
     get(instruction.memory_base()).wrapping_add(index).wrapping_add(instruction.memory_displacement64())
 }
 
+/// Puts all registers on the stack, as a [`Frame`].
+#[macro_export]
+macro_rules! push_registers {
+    () => {
+        "pushfq
+        push r15
+        push r14
+        push r13
+        push r12
+        push r11
+        push r10
+        push r9
+        push r8
+        push rdi
+        push rsi
+        push rbp
+        push rbx
+        push rdx
+        push rcx
+        push rax"
+    };
+}
+
+/// Takes them back.
+#[macro_export]
+macro_rules! pop_registers {
+    () => {
+        "pop rax
+        pop rcx
+        pop rdx
+        pop rbx
+        pop rbp
+        pop rsi
+        pop rdi
+        pop r8
+        pop r9
+        pop r10
+        pop r11
+        pop r12
+        pop r13
+        pop r14
+        pop r15
+        popfq"
+    };
+}
+
 /// The middle of a naked function: puts all registers on the stack, calls a function with where they are, and takes them back. Nobody expects that an
 /// instruction which is no call changes the vector registers.
 #[macro_export]
@@ -49,22 +95,7 @@ macro_rules! save_registers {
     ([$($before:literal),*], [$($after:literal),*], $($name:ident = sym $target:path),*) => {
         core::arch::naked_asm!(
             $($before,)*
-            "pushfq",
-            "push r15",
-            "push r14",
-            "push r13",
-            "push r12",
-            "push r11",
-            "push r10",
-            "push r9",
-            "push r8",
-            "push rdi",
-            "push rsi",
-            "push rbp",
-            "push rbx",
-            "push rdx",
-            "push rcx",
-            "push rax",
+            $crate::push_registers!(),
             "mov rbx, rsp",
             "cld",
             "sub rsp, 2752",
@@ -82,22 +113,7 @@ macro_rules! save_registers {
             "xor edx, edx",
             "xrstor64 [rsp]",
             "mov rsp, rbx",
-            "pop rax",
-            "pop rcx",
-            "pop rdx",
-            "pop rbx",
-            "pop rbp",
-            "pop rsi",
-            "pop rdi",
-            "pop r8",
-            "pop r9",
-            "pop r10",
-            "pop r11",
-            "pop r12",
-            "pop r13",
-            "pop r14",
-            "pop r15",
-            "popfq",
+            $crate::pop_registers!(),
             $($after,)*
             $($name = sym $target,)*
         )

@@ -27,7 +27,7 @@ fn at(pc: u64) -> Option<Instruction> {
 }
 
 /// Whether nobody looks at what the call answered that returns to this address.
-pub(super) fn is_unused(pc: u64) -> bool {
+pub fn is_unused(pc: u64) -> bool {
     let (mut seen, mut rest) = (vec![pc], vec![pc]);
     let mut info = InstructionInfoFactory::new();
     while let Some(pc) = rest.pop() {

@@ -12,76 +12,18 @@ use iced_x86::{
     OpAccess, Register,
 };
 
+use super::frame::RED_ZONE;
+use super::kernel::{Interrupted, Registers};
+use super::switch;
 use crate::memory::arena;
-use crate::memory::reset::{self, Modules};
-use crate::{switch, sys};
-
-use super::call::{Call, Function, function_at};
+use crate::memory::reset::Modules;
+use crate::retry::call::{Call, Function, function_at};
+use crate::retry::excursion::{self, Lane, Overlay, State, Stop};
+use crate::sys;
 
 /// An excursion that takes more instructions is given up.
 const INSTRUCTIONS_MAX: u32 = 3000;
 const TRAP_FLAG: i64 = 0x100;
-/// What leaf functions may use below the stack pointer.
-const RED_ZONE: u64 = 128;
-
-/// Everything that a thread is at a call of the runtime, besides memory that is not its stack.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct State {
-    /// The return address.
-    pub pc: u64,
-    /// The stack pointer at the entry of the function called.
-    pub sp: u64,
-    /// `rbx`, `rbp`, `r12` to `r15`.
-    pub registers: [u64; 6],
-    /// The stack from there up.
-    pub stack: Vec<u8>,
-}
-
-impl State {
-    /// Takes the place of what was there. False when the stack is not as expected.
-    pub fn capture(&mut self, pc: u64, (sp, registers): (u64, [u64; 6]), top: u64) -> bool {
-        const STACK_MAX: u64 = 16 << 10;
-        if sp >= top || top - sp > STACK_MAX {
-            return false;
-        }
-        (self.pc, self.sp, self.registers) = (pc, sp, registers);
-        self.stack.clear();
-        // SAFETY: between the stack pointer and the top of a thread's own stack.
-        self.stack.extend_from_slice(unsafe { std::slice::from_raw_parts(sp as *const u8, (top - sp) as usize) });
-        true
-    }
-
-    /// The bytes of the stack at an address.
-    pub fn bytes(&mut self, address: u64, size: usize) -> Option<&mut [u8]> {
-        let at = usize::try_from(address.checked_sub(self.sp)?).ok()?;
-        self.stack.get_mut(at..at.checked_add(size)?)
-    }
-}
-
-/// Whose code is run.
-#[derive(Clone, Copy, Debug)]
-pub struct Lane {
-    /// The lowest address of the stack.
-    pub bottom: u64,
-    /// The top of the part that is used.
-    pub top: u64,
-    /// The lowest address in use while the thread waits.
-    pub low: u64,
-    /// The FS base.
-    pub fs: u64,
-}
-
-/// Where an excursion ended.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Stop {
-    /// At a call of the runtime.
-    At(Call, State),
-    /// Somewhere else: it cannot be known what happens there.
-    Lost,
-}
-
-/// What to read in memory instead of what is there.
-pub type Overlay = (u64, u8, [u8; 16]);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -89,8 +31,6 @@ enum Phase {
     Starting,
     Running,
 }
-
-type Registers = [i64; 23];
 
 struct Stepper {
     phase: Phase,
@@ -106,12 +46,7 @@ struct Stepper {
     announced: (u64, u64),
     steps: u32,
     stop: Stop,
-    /// Code under test, and the runtime: first address, one past the last.
-    code: Vec<(u64, u64)>,
-    all: Vec<(u64, u64)>,
-    data: Vec<(u64, u64)>,
-    fixed: Vec<(u64, u64)>,
-    own: (u64, u64),
+    places: &'static Modules,
     factory: InstructionInfoFactory,
     works: bool,
 }
@@ -131,10 +66,9 @@ pub fn prepare() -> bool {
     if let Some(stepper) = stepper() {
         return stepper.works;
     }
-    let Modules { code, all, data, fixed, own, .. } = reset::modules();
     let stepper_new = Stepper {
         phase: Phase::Idle,
-        lane: Lane { bottom: 0, top: 0, low: 0, fs: 0 },
+        lane: Lane { bottom: 0, top: 0, low: 0, thread_pointer: 0 },
         start: std::ptr::null(),
         answer: 0,
         back: [0; 23],
@@ -145,11 +79,7 @@ pub fn prepare() -> bool {
         announced: (0, 0),
         steps: 0,
         stop: Stop::Lost,
-        code,
-        all,
-        data,
-        fixed,
-        own,
+        places: excursion::places(),
         factory: InstructionInfoFactory::new(),
         works: false,
     };
@@ -167,28 +97,6 @@ pub fn prepare() -> bool {
 /// Whether an excursion is under way.
 pub fn is_running() -> bool {
     stepper().is_some_and(|stepper| stepper.phase != Phase::Idle)
-}
-
-/// Whether an address lies in a module of the code under test.
-pub fn in_modules(address: u64, size: u64) -> bool {
-    let inside = |&(from, to): &(u64, u64)| address >= from && address.saturating_add(size) <= to;
-    stepper().is_some_and(|stepper| stepper.all.iter().any(inside))
-}
-
-/// The word at an address that the linker filled in and nobody can change.
-pub fn fixed_word(address: u64) -> Option<u64> {
-    let inside = |&(from, to): &(u64, u64)| address >= from && address.saturating_add(8) <= to;
-    stepper()?.fixed.iter().any(inside).then(|| super::value_at(address, 8))
-}
-
-/// Where the segment of the code under test ends that an address lies in.
-pub fn code_end(pc: u64) -> Option<u64> {
-    stepper()?.code.iter().find(|(from, to)| (*from..*to).contains(&pc)).map(|&(_, to)| to)
-}
-
-/// Whether an address lies in the runtime's instructions.
-pub fn is_own(pc: u64) -> bool {
-    stepper().is_some_and(|stepper| (stepper.own.0..stepper.own.1).contains(&pc))
 }
 
 /// Lets the thread go on from a call of the runtime that answers `answer`, up to its next call. Of variables that others may change it
@@ -218,17 +126,15 @@ pub fn advance(lane: &Lane, start: &State, answer: u64, overlay: &[Overlay], ann
 }
 
 /// A fault of the code that is being stepped through; false when there is none.
-pub fn fault(state: *mut c_void) -> bool {
+pub fn fault(thread: &mut Interrupted) -> bool {
     let Some(stepper) = stepper().filter(|stepper| stepper.phase == Phase::Running) else { return false };
-    // SAFETY: the kernel passes the interrupted context.
-    let registers = unsafe { &mut (*state.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    stepper.finish(registers, Stop::Lost);
+    stepper.finish(thread.registers, Stop::Lost);
     true
 }
 
 unsafe extern "C" fn on_trap(signal: c_int, info: *mut libc::siginfo_t, state: *mut c_void) {
     // SAFETY: the kernel passes the interrupted context, and why it was interrupted.
-    let (registers, code) = unsafe { (&mut (*state.cast::<libc::ucontext_t>()).uc_mcontext.gregs, (*info).si_code) };
+    let (Interrupted { registers }, code) = unsafe { (Interrupted::new(state), (*info).si_code) };
     let Some(stepper) = stepper() else { return };
     match stepper.phase {
         Phase::Idle if code == libc::TRAP_TRACE => {
@@ -286,8 +192,8 @@ impl Stepper {
 
     fn begin(&mut self, registers: &mut Registers) {
         self.back = *registers;
-        self.back_fs = switch::fs_base();
-        let Lane { bottom, top, low, fs } = self.lane;
+        self.back_fs = switch::thread_pointer();
+        let Lane { bottom, top, low, thread_pointer } = self.lane;
         let asking = at(registers, libc::REG_RSP);
         self.low = if (bottom..top).contains(&asking) { asking } else { low } - RED_ZONE;
         // SAFETY: the part of the thread's stack that is in use; this handler is on another stack. The state was made from it.
@@ -308,7 +214,7 @@ impl Stepper {
         set(registers, libc::REG_RIP, start.pc);
         set(registers, libc::REG_RSP, start.sp + 8);
         registers[libc::REG_EFL as usize] = 0x202 | TRAP_FLAG;
-        set_fs(fs);
+        set_fs(thread_pointer);
         self.phase = Phase::Running;
         // The first instruction has not been looked at.
         self.step(registers);
@@ -332,7 +238,7 @@ impl Stepper {
             if self.steps > INSTRUCTIONS_MAX {
                 return self.finish(registers, Stop::Lost);
             }
-            if (self.own.0..self.own.1).contains(&pc) {
+            if excursion::is_own(pc) {
                 let sp = at(registers, libc::REG_RSP);
                 if !(self.lane.bottom..self.lane.top).contains(&sp) {
                     return self.finish(registers, Stop::Lost);
@@ -351,9 +257,8 @@ impl Stepper {
                 let stop = self.called(function, back, sp, registers);
                 return self.finish(registers, stop);
             }
-            let range = self.code.iter().find(|(from, to)| (*from..*to).contains(&pc)).copied();
-            match range {
-                Some((_, end)) if self.is_harmless(pc, end, registers) => return,
+            match excursion::code_end(pc) {
+                Some(end) if self.is_harmless(pc, end, registers) => return,
                 _ => return self.finish(registers, Stop::Lost),
             }
         }
@@ -378,9 +283,9 @@ impl Stepper {
         if instruction.is_invalid() || instruction.is_privileged() || is_outward(&instruction) {
             return false;
         }
-        let Stepper { factory, lane, announced, data, fixed, .. } = self;
+        let Stepper { factory, lane, announced, places: Modules { data, fixed, .. }, .. } = self;
         let info = factory.info_options(&instruction, InstructionInfoOptions::NO_REGISTER_USAGE);
-        let value = |register: Register, _: usize, _: usize| value_of(register, registers, lane.fs);
+        let value = |register: Register, _: usize, _: usize| value_of(register, registers, lane.thread_pointer);
         info.used_memory().iter().all(|used| {
             let size = used.memory_size().size() as u64;
             let (from, to) = match used.virtual_address(0, value) {
@@ -470,7 +375,7 @@ fn value_of(register: Register, registers: &Registers, fs: u64) -> Option<u64> {
 
 /// Changes the FS base, which no signal restores.
 fn set_fs(fs: u64) {
-    if switch::fs_base() != fs {
+    if switch::thread_pointer() != fs {
         const ARCH_SET_FS: usize = 0x1002;
         // SAFETY: the FS base of a thread of this process.
         unsafe { sys::call(libc::SYS_arch_prctl, [ARCH_SET_FS, fs as usize, 0, 0, 0, 0]) };

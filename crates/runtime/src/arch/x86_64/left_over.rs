@@ -10,12 +10,13 @@ use std::sync::OnceLock;
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, Register};
 use selvedge_explore::Kind;
 
+use super::frame::{self, Frame, RED_ZONE, place};
+use super::kernel::Interrupted;
+use super::{site, switch};
 use crate::abi::atomic::{self, Outcome, Told};
-use crate::abi::frame::{self, Frame, RED_ZONE, place};
 use crate::abi::outside;
 use crate::control::active;
 use crate::memory::reset::{self, Modules};
-use crate::{site, switch};
 
 /// No instruction, in 64 bits.
 const INVALID: u8 = 0x06;
@@ -208,8 +209,6 @@ static mut GOES_ON: u64 = 0;
 /// Whether the thread that runs is in the middle of a loop that is its step, and whether it waited for it.
 static mut IN_STEP: Option<bool> = None;
 
-type Interrupted = [i64; 23];
-
 /// The registers of the kernel's in the order of [`Frame`].
 const ORDER: [i32; 15] = [
     libc::REG_RAX,
@@ -230,30 +229,30 @@ const ORDER: [i32; 15] = [
 ];
 
 /// An instruction that there is not: whether it is one of these. In the handler of the signal nothing is decided: a thread under control goes on in [`enter`].
-pub fn stopped(registers: &mut Interrupted) -> bool {
-    let Some(exchange) = exchange_at(registers[libc::REG_RIP as usize] as u64) else { return false };
+pub fn stopped(thread: &mut Interrupted) -> bool {
+    let Some(exchange) = exchange_at(thread.pc()) else { return false };
     if active() {
         // SAFETY: one thread is under control, and this is it.
         unsafe { AT = exchange.at() };
-        registers[libc::REG_RIP as usize] = enter as *const () as i64;
+        thread.set(libc::REG_RIP, enter as *const () as u64);
         return true;
     }
     let get = |register: Register| match register.full_register() {
         Register::None | Register::RIP => 0,
-        Register::RSP => registers[libc::REG_RSP as usize] as u64,
-        full => registers[ORDER[place(full)] as usize] as u64,
+        Register::RSP => thread.get(libc::REG_RSP),
+        full => thread.get(ORDER[place(full)]),
     };
-    let (cell, rax) = (exchange.cell(get), registers[libc::REG_RAX as usize] as u64);
+    let (cell, rax) = (exchange.cell(get), thread.get(libc::REG_RAX));
     let (expected, new) = (rax & exchange.bits(), get(exchange.instruction.op1_register()) & exchange.bits());
     let found = outside::access(atomic::Operation::Compare, exchange.size(), cell, expected, new);
-    let flags = &mut registers[libc::REG_EFL as usize];
+    let flags = thread.get(libc::REG_EFL);
     if found == expected {
-        *flags |= ZERO_FLAG as i64;
+        thread.set(libc::REG_EFL, flags | ZERO_FLAG);
     } else {
-        *flags &= !(ZERO_FLAG as i64);
-        registers[libc::REG_RAX as usize] = exchange.found(rax, found) as i64;
+        thread.set(libc::REG_EFL, flags & !ZERO_FLAG);
+        thread.set(libc::REG_RAX, exchange.found(rax, found));
     }
-    registers[libc::REG_RIP as usize] = exchange.instruction.next_ip() as i64;
+    thread.set(libc::REG_RIP, exchange.instruction.next_ip());
     true
 }
 
