@@ -1,11 +1,14 @@
 //! The state of the search and of the run that is under way, in one place.
 //!
 //! Invariant: while a run is under way exactly one kernel thread executes, whichever fiber it is on; the sleeping threads
-//! whose stacks the fibers use never wake. So the state needs no lock. It is borrowed only inside [`with`], and no switch
-//! happens inside one, so no two borrows overlap.
+//! whose stacks the fibers use never wake. So the state needs no lock. It is borrowed only inside [`with`] and as [`Borrowed`], and no switch
+//! happens meanwhile, so no two borrows overlap. Debug builds check both.
 
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
+use std::ops::{Deref, DerefMut};
+#[cfg(debug_assertions)]
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use selvedge_driver::{FindingKind, Settings};
@@ -169,24 +172,69 @@ pub fn install(control: Control) {
 #[inline(always)]
 pub fn with<R>(f: impl FnOnce(&mut Control) -> R) -> R {
     assert!(is_installed(), "the search is set up before anything is controlled");
-    // SAFETY: one kernel thread, and `f` neither switches nor calls `with`: see the module's invariant.
-    f(unsafe { state() })
+    // SAFETY: there is a state. Nobody else has it: one kernel thread runs, and `f` neither switches nor borrows the state again, which debug builds see to.
+    let mut control = unsafe { state() };
+    f(&mut control)
+}
+
+/// The state, borrowed until this is dropped. In a release build it is a mere reference.
+pub struct Borrowed(&'static mut Control);
+
+impl Deref for Borrowed {
+    type Target = Control;
+
+    #[inline(always)]
+    fn deref(&self) -> &Control {
+        self.0
+    }
+}
+
+impl DerefMut for Borrowed {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Control {
+        self.0
+    }
+}
+
+#[cfg(debug_assertions)]
+static BORROWED: AtomicBool = AtomicBool::new(false);
+
+#[cfg(debug_assertions)]
+impl Drop for Borrowed {
+    fn drop(&mut self) {
+        BORROWED.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Whoever has borrowed the state does not go on: a signal has come, and its handler leaves the run.
+pub fn end_borrows() {
+    #[cfg(debug_assertions)]
+    BORROWED.store(false, Ordering::Relaxed);
+}
+
+/// Another fiber goes on next, so nobody may have the state.
+#[inline(always)]
+pub fn assert_not_borrowed() {
+    #[cfg(debug_assertions)]
+    assert!(!BORROWED.load(Ordering::Relaxed), "no switch while the state is borrowed");
 }
 
 /// The state, for the few places where what a closure captures would be copied millions of times a second.
 ///
 /// # Safety
-/// There is a state. The borrow ends before the next switch and before the state is borrowed again: see the module's invariant.
+/// There is a state. It is dropped before the next switch and before the state is borrowed again: see the module's invariant.
 #[inline(always)]
-pub unsafe fn state() -> &'static mut Control {
-    // SAFETY: as the caller promises.
-    unsafe { (*CONTROL.0.get()).as_mut().unwrap_unchecked() }
+pub unsafe fn state() -> Borrowed {
+    #[cfg(debug_assertions)]
+    assert!(!BORROWED.swap(true, Ordering::Relaxed), "the state is borrowed once at a time");
+    // SAFETY: the caller says that there is a state, and that nobody else has borrowed it.
+    Borrowed(unsafe { (*CONTROL.0.get()).as_mut().unwrap_unchecked() })
 }
 
 /// Whether there is a state.
 #[inline(always)]
 pub fn is_installed() -> bool {
-    // SAFETY: as in `with`.
+    // SAFETY: looks at whether it was put there, which nobody changes once a search has begun.
     unsafe { (*CONTROL.0.get()).is_some() }
 }
 

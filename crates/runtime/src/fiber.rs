@@ -10,7 +10,7 @@ use selvedge_driver::FindingKind;
 use selvedge_explore::Thread;
 
 use crate::arch::switch::{self, Context};
-use crate::control::{self, Body, Control, Failure, Left, Next, active, set_active, with};
+use crate::control::{self, Body, Control, Failure, Left, Next, active, assert_not_borrowed, set_active, with};
 use crate::memory::reset::Copies;
 use crate::memory::{arena, pages};
 use crate::posix::real;
@@ -380,9 +380,12 @@ pub fn follow(from: usize, next: Next) {
 /// Another fiber goes on, and this one when it is chosen again, or not at all.
 #[inline(always)]
 pub fn hand_over(from: usize, to: usize) {
-    // SAFETY: code under control calls; the borrow ends before the switch.
-    let control = unsafe { control::state() };
-    let (save, load) = (&raw mut control.process.fibers[from].context, control.give_control(to));
+    let (save, load) = {
+        // SAFETY: there is a state, because code under control calls; the borrow ends with this block.
+        let mut control = unsafe { control::state() };
+        (&raw mut control.process.fibers[from].context, control.give_control(to))
+    };
+    assert_not_borrowed();
     // The saved context lies in a vector that may only move while this fiber does not run, and the switch writes to it
     // before anything else runs; its FS base is there already.
     // SAFETY: `load` was written by a switch or by `renew`.
@@ -393,6 +396,7 @@ pub fn hand_over(from: usize, to: usize) {
 pub fn leave() -> ! {
     set_active(false);
     let to = with(|control| control.process.outside);
+    assert_not_borrowed();
     let mut nowhere = Context::default();
     // SAFETY: the search waits in `enter`; this fiber is renewed before it runs again.
     unsafe { switch::switch(&raw mut nowhere, to) };

@@ -19,8 +19,8 @@ pub fn arrive(access: Access, wants: Wants, pc: u64) {
 #[inline(always)]
 pub fn arrive_here(access: Access, wants: Wants, pc: u64, here: u64) {
     let (from, next) = {
-        // SAFETY: the borrow ends with this block.
-        let control = unsafe { state() };
+        // SAFETY: there is a state, because code under control calls; the borrow ends with this block, or before the run is left.
+        let mut control = unsafe { state() };
         let fiber = control.fiber();
         fiber.pc = pc;
         // Later steps of a call come after others have made calls of their own: then the note is theirs.
@@ -29,6 +29,7 @@ pub fn arrive_here(access: Access, wants: Wants, pc: u64, here: u64) {
             fiber.frame = frame;
         }
         if here < fiber.low && !fiber.stops_lower(here) {
+            drop(control);
             fail(FindingKind::Crash, OVERFLOW.into(), pc);
         }
         (control.run.current, control.arrive(access, wants))

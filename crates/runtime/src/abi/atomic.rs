@@ -193,8 +193,8 @@ unsafe extern "C" fn step(cell: u64, first: u64, second: u64, third: c_int, four
 /// Whether nothing may be left on the thread's stack, after a step that was recorded ([`crate::spin::Spin::is_tidy`]). It is said once.
 #[inline(always)]
 pub fn must_tidy() -> bool {
-    // SAFETY: code under control calls; the borrow ends at once.
-    let control = unsafe { state() };
+    // SAFETY: there is a state, because code under control calls; nothing below borrows it.
+    let mut control = unsafe { state() };
     let tidy = control.run.tidy;
     if tidy {
         control.run.tidy = false;
@@ -257,8 +257,8 @@ unsafe extern "C" fn write_less(cell: u64, size: u32, value: u64) {
 #[inline(always)]
 pub fn arrive(object: u64, size: u32, kind: Kind, told: Told, expected: u64, place: u64) -> bool {
     let call = site::call();
-    // SAFETY: code under control calls; the borrow ends before the thread arrives.
-    let control = unsafe { state() };
+    // SAFETY: there is a state, because code under control calls; the borrow ends before the thread goes on, or another does.
+    let mut control = unsafe { state() };
     let mut waited = false;
     if control.is_free(call.stack) {
         let from = control.run.current;
@@ -266,14 +266,17 @@ pub fn arrive(object: u64, size: u32, kind: Kind, told: Told, expected: u64, pla
         (fiber.pc, fiber.frame, fiber.wants) = (call.pc, call.frame, Wants::Nothing);
         control.run.waiting &= !(1 << (from % 64));
         if control.run.looks_ahead {
-            foresee(object, size, kind, told, expected);
+            foresee(&mut control, object, size, kind, told, expected);
         }
-        match control.choose_quickly() {
+        let next = control.choose_quickly();
+        drop(control);
+        match next {
             Some(to) if to == from => {}
             Some(to) => hand_over(from, to),
             None => decide_and_follow(from),
         }
     } else {
+        drop(control);
         waited = arrive_rarely(object, size, kind, told, expected, place);
     }
     if !arena::in_use(object as usize, size as usize) {
@@ -294,9 +297,12 @@ fn decide_and_follow(from: usize) {
 #[cold]
 #[inline(never)]
 fn outside_of_blocks(object: u64, size: u32, kind: Kind, told: Told, expected: u64) {
-    foresee(object, size, kind, told, expected);
+    let pc = with(|control| {
+        foresee(control, object, size, kind, told, expected);
+        control.fiber().pc
+    });
     let write = kind != Kind::Read && told == Told::Never;
-    arena::check(object as usize, size as usize, write, with(|control| control.fiber().pc));
+    arena::check(object as usize, size as usize, write, pc);
 }
 
 /// The access that the thread is at.
@@ -307,8 +313,8 @@ fn access(object: u64, size: u32, kind: Kind, told: Told, expected: u64) -> Acce
 
 /// Says what the thread would do next.
 #[inline(never)]
-fn foresee(object: u64, size: u32, kind: Kind, told: Told, expected: u64) {
-    with(|control| control.foresee(access(object, size, kind, told, expected)));
+fn foresee(control: &mut Control, object: u64, size: u32, kind: Kind, told: Told, expected: u64) {
+    control.foresee(access(object, size, kind, told, expected));
 }
 
 /// The same for a thread that may wait for a change, and where loops that try again are looked at.
@@ -356,8 +362,9 @@ pub struct Outcome {
 pub fn record(object: u64, size: u32, told: Told, expected: u64, outcome: Outcome) {
     let Outcome { kind, old, new, order, waited } = outcome;
     // The thread has made no other call since it arrived.
-    // SAFETY: nothing below switches or borrows the state again before the last use.
-    let control = unsafe { state() };
+    // SAFETY: there is a state, because code under control calls; the borrow ends before races are looked for.
+    let mut borrowed = unsafe { state() };
+    let control = &mut *borrowed;
     let changed = kind != Kind::Read && old != new;
     if !control.run.trace.is_known() {
         let condition = told.condition(size, expected);
@@ -385,7 +392,9 @@ pub fn record(object: u64, size: u32, told: Told, expected: u64, outcome: Outcom
     if of_loops {
         if changed { control.tell_loops(&Access::new(object, size, kind)) } else { read_rarely(control, told, pc) }
     }
-    if control.run.races.on {
+    let looked_at = control.run.races.on;
+    drop(borrowed);
+    if looked_at {
         look_for_races(object, size, kind, order, pc);
     }
 }

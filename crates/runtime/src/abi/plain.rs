@@ -23,14 +23,16 @@ pub unsafe extern "C" fn look_at(address: usize, size: usize, write: bool, pc: u
     if !active() {
         return;
     }
-    // SAFETY: code under control calls, and nothing here switches.
-    let control = unsafe { state() };
+    // SAFETY: there is a state, because code under control calls; the borrow ends before more is looked at.
+    let mut control = unsafe { state() };
     let below = arena::inside(address) || (address as u64) < STACKS;
     let noted = control.fiber().notes(write) || control.run.endless.is_drifting();
     let easy = below && arena::in_use(address, size) && !noted;
+    let looked_at = control.run.races.on;
+    drop(control);
     if !easy {
         look_closely(address, size, write, pc)
-    } else if control.run.races.on {
+    } else if looked_at {
         look_for_races(address, size, write, pc)
     }
 }
@@ -54,11 +56,14 @@ pub fn announce(address: *const c_void, size: usize, write: bool) {
 /// The rest of a look where there is nothing else to do.
 #[inline(never)]
 extern "C" fn look_for_races(address: usize, size: usize, write: bool, pc: u64) {
-    // SAFETY: code under control calls, and nothing here switches.
-    let control = unsafe { state() };
+    // SAFETY: there is a state, because code under control calls; the borrow ends before more is looked at.
+    let mut control = unsafe { state() };
     control.note_plain(pc);
     let touch = Touch::new(address as u64, size as u64, write, false, pc);
-    match control.run.races.touch_quickly(control.run.current, touch) {
+    let current = control.run.current;
+    let looked = control.run.races.touch_quickly(current, touch);
+    drop(control);
+    match looked {
         Quickly::Done => {}
         Quickly::Compare(cell, access) => compare(cell, access, address, size),
         Quickly::Far => look_closely(address, size, write, pc),

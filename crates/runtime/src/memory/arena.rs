@@ -342,7 +342,7 @@ fn check_inside(address: usize, size: usize, write: bool, pc: u64) {
 /// A freed block of that many units, as the policy has it.
 #[inline(always)]
 fn reuse(thread: usize, units: usize, pc: u64) -> Option<usize> {
-    // SAFETY: code under control calls; the borrow ends at once.
+    // SAFETY: there is a state, because code under control calls; nothing borrows it meanwhile.
     let reuse = unsafe { state() }.search.settings.reuse;
     if units > CLASSES || reuse == Reuse::Quarantine {
         return None;
@@ -356,7 +356,7 @@ fn reuse(thread: usize, units: usize, pc: u64) -> Option<usize> {
 
 /// The freed blocks: those that other threads freed, or those of the thread itself.
 fn lists(shared: bool) -> &'static mut Lists {
-    // SAFETY: code under control calls; the borrow ends at once.
+    // SAFETY: there is a state, because code under control calls; nothing borrows it meanwhile.
     let thread = unsafe { state() }.run.current;
     if shared { &mut arena().shared } else { &mut part_of(arena(), thread).free }
 }
@@ -387,8 +387,8 @@ fn reuse_one(reuse: Reuse, units: usize, shared: bool, pc: u64) -> Option<usize>
 /// one thread only comes before everything that others do.
 #[inline(always)]
 fn note_reuse(units: usize, changed: bool) {
-    // SAFETY: code under control calls; the borrow ends at once.
-    let control = unsafe { state() };
+    // SAFETY: there is a state, because code under control calls; nothing borrows it meanwhile.
+    let mut control = unsafe { state() };
     if control.run.created > 1 {
         let kind = if changed { Kind::Update } else { Kind::Read };
         control.run.trace.amend(Access::new(objects::heap(units), 1, kind));
@@ -398,7 +398,7 @@ fn note_reuse(units: usize, changed: bool) {
 /// Keeps a freed block for those who may have it.
 fn keep(block: usize, units: usize) {
     let owner = (block - BASE) / PART;
-    // SAFETY: code under control calls; the borrow ends at once.
+    // SAFETY: there is a state, because code under control calls; nothing borrows it meanwhile.
     if unsafe { state() }.run.current == owner {
         part_of(arena(), owner).free.push(units, block);
         return;
@@ -415,7 +415,7 @@ pub fn allocate(size: usize, align: usize) -> *mut c_void {
     }
     let rounded = size.max(1).next_multiple_of(UNIT);
     let units = rounded / UNIT;
-    // SAFETY: code under control calls; the borrow ends at once.
+    // SAFETY: there is a state, because code under control calls; nothing borrows it meanwhile.
     let thread = unsafe { state() }.run.current;
     let reused = if align <= UNIT { reuse(thread, units, pc) } else { None };
     let block = match reused {
@@ -440,11 +440,12 @@ pub fn allocate(size: usize, align: usize) -> *mut c_void {
         ((block - UNIT) as *mut usize).add(1).write(size);
     }
     mark(block, units, IN_USE);
-    // SAFETY: code under control calls; the borrow ends with the call.
-    let control = unsafe { state() };
+    // SAFETY: there is a state, because code under control calls; nothing borrows it meanwhile.
+    let mut control = unsafe { state() };
     control.fiber().effect();
     if control.run.races.on && reused.is_some() {
-        control.run.races.forget(control.run.current, block as u64, rounded as u64);
+        let current = control.run.current;
+        control.run.races.forget(current, block as u64, rounded as u64);
     }
     block as *mut c_void
 }
@@ -462,16 +463,18 @@ pub fn release(block: usize, pc: u64) {
     if block >= BEFORE {
         arena().gone.push((block, units));
     }
-    // SAFETY: code under control calls; the borrow ends before anything fails.
-    let control = unsafe { state() };
+    // SAFETY: there is a state, because code under control calls; the borrow ends before anything fails.
+    let mut control = unsafe { state() };
     control.fiber().effect();
     // The block's end follows from the thread's last step without a decision in between, and conflicts with every access to it.
     let end = Access { changed: false, ..Access::new(block as u64, (units * UNIT) as u32, Kind::Write) };
     control.run.trace.amend(end);
     if !control.run.objects.in_heap.is_empty() {
-        lifetime::freed(control, block, units * UNIT);
+        lifetime::freed(&mut control, block, units * UNIT);
     }
-    if control.run.races.on {
+    let looked_at = control.run.races.on;
+    drop(control);
+    if looked_at {
         look_for_races(block, pc);
     }
     if units <= CLASSES {

@@ -9,7 +9,7 @@ use crate::arch::kernel::Interrupted;
 use crate::arch::left_over;
 use crate::arch::site;
 use crate::arch::step;
-use crate::control::{active, set_active, with};
+use crate::control::{active, end_borrows, set_active, with};
 use crate::fiber::fail;
 use crate::memory::pages;
 use crate::posix::real;
@@ -210,6 +210,7 @@ pub const WAKE_UP: c_int = libc::SIGURG;
 unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, state: *mut c_void) {
     if signal == WAKE_UP {
         if active() && !step::is_running() {
+            end_borrows();
             let (kind, message) = crate::watchdog::verdict();
             set_active(false);
             // SAFETY: as the kernel passes it, and the handler is left for good.
@@ -233,6 +234,8 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, state:
         unsafe { libc::signal(signal, libc::SIG_DFL) };
         return;
     }
+    // It may have come in the middle of the runtime, which then does not go on.
+    end_borrows();
     let name = FATAL.iter().find(|(number, _)| *number == signal).map_or("signal", |(_, name)| name);
     let (bottom, top) = with(|control| (control.fiber().bottom, control.fiber().top));
     const GUARD: u64 = 64 << 10;
