@@ -28,7 +28,7 @@ fn take(size: usize) -> usize {
 
 #[inline]
 fn give(block: usize, size: usize) {
-    // SAFETY: as above.
+    // SAFETY: the lock is held.
     LOCK.hold(|| unsafe { (*POOL.0.get()).give(block, size) });
 }
 
@@ -94,7 +94,7 @@ unsafe impl GlobalAlloc for Own {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as the caller promises; a block of that size.
+        // SAFETY: the caller says that the layout is one; what is filled is the block that was made of it.
         unsafe {
             let block = self.alloc(layout);
             if !block.is_null() {

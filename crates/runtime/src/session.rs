@@ -45,7 +45,7 @@ unsafe impl Sync for Cell {}
 static REGISTRY: Cell = Cell(UnsafeCell::new(None));
 
 fn registry() -> &'static mut Registry {
-    // SAFETY: as above; no borrow outlives a call here.
+    // SAFETY: before `main` there is one thread, and then only the one that runs the tests calls; no borrow outlives a call.
     unsafe { (*REGISTRY.0.get()).get_or_insert_with(Registry::default) }
 }
 
@@ -197,7 +197,7 @@ pub unsafe extern "C" fn selvedge_explore(
     tell: Tell,
     told: *mut c_void,
 ) -> c_int {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller says that there are so many bytes.
     let name = unsafe { std::slice::from_raw_parts(name, length) };
     let test = Test { name: String::from_utf8_lossy(name).into_owned(), body, argument };
     let call = calls(&test.name);
@@ -262,7 +262,7 @@ pub fn calls(name: &str) -> u32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn selvedge_panicked(message: *const u8, length: usize) {
     if control::active() {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller says that there are so many bytes.
         let message = unsafe { std::slice::from_raw_parts(message, length) };
         let message = String::from_utf8_lossy(message).into_owned();
         fiber::fail(selvedge_driver::FindingKind::Panic, message, 0);

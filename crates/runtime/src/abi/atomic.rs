@@ -173,7 +173,7 @@ unsafe extern "C" fn step(cell: u64, first: u64, second: u64, third: c_int, four
         (did, order, new) = (kind, second as c_int, operation.apply(old, first) & bits);
     }
     if did != Kind::Read {
-        // SAFETY: as above.
+        // SAFETY: the caller's cell, of that size; nobody else runs.
         unsafe { write(cell, size, new) };
     }
     record(cell, size, told, expected, Outcome { kind: did, old, new, order, waited });
@@ -208,21 +208,21 @@ pub fn must_tidy() -> bool {
 /// The byte is one that the code under test accesses atomically, and its call has noted its registers.
 pub unsafe fn publish(cell: *mut u8, value: u8) {
     const RELEASE: u64 = 3;
-    // SAFETY: as above.
+    // SAFETY: the byte is there, and the code is that of a store of one byte, which has no further arguments.
     unsafe { step(cell as u64, u64::from(value), RELEASE, 0, 0, Operation::Store.code(1)) };
 }
 
 /// The value of a cell of that size.
 #[inline(always)]
 pub unsafe fn read(cell: u64, size: u32) -> u64 {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller says that a cell of that size is there.
     unsafe { if size == 8 { *(cell as *const u64) } else { read_less(cell, size) } }
 }
 
 #[cold]
 #[inline(never)]
 unsafe extern "C" fn read_less(cell: u64, size: u32) -> u64 {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller says that a cell of that size is there.
     unsafe {
         match size {
             4 => u64::from(*(cell as *const u32)),
@@ -235,14 +235,14 @@ unsafe extern "C" fn read_less(cell: u64, size: u32) -> u64 {
 /// Writes a cell of that size.
 #[inline(always)]
 pub unsafe fn write(cell: u64, size: u32, value: u64) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller says that a cell of that size is there and may be written.
     unsafe { if size == 8 { *(cell as *mut u64) = value } else { write_less(cell, size, value) } }
 }
 
 #[cold]
 #[inline(never)]
 unsafe extern "C" fn write_less(cell: u64, size: u32, value: u64) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller says that a cell of that size is there and may be written.
     unsafe {
         match size {
             4 => *(cell as *mut u32) = value as u32,

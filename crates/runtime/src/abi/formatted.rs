@@ -105,7 +105,7 @@ unsafe fn read(format: S, mut list: List) {
 }
 
 unsafe extern "C" fn print(saved: *const u8, stack: *const u64) -> c_int {
-    // SAFETY: what the entry point saved, of a call of `printf`; below of others.
+    // SAFETY: what the entry point saved, of a call of `printf`.
     unsafe {
         let [format] = named(saved);
         print_to(stdout, format as S, List::new(saved, stack, 1))
@@ -113,7 +113,7 @@ unsafe extern "C" fn print(saved: *const u8, stack: *const u64) -> c_int {
 }
 
 unsafe extern "C" fn print_file(saved: *const u8, stack: *const u64) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: what the entry point saved, of a call of `fprintf`.
     unsafe {
         let [stream, format] = named(saved);
         print_to(stream as *mut _, format as S, List::new(saved, stack, 2))
@@ -121,7 +121,7 @@ unsafe extern "C" fn print_file(saved: *const u8, stack: *const u64) -> c_int {
 }
 
 unsafe fn print_to(stream: *mut libc::FILE, format: S, mut list: List) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: a stream and a format of the caller, and the list of its arguments.
     unsafe {
         read(format, list);
         vfprintf(stream, format, &mut list)
@@ -129,7 +129,7 @@ unsafe fn print_to(stream: *mut libc::FILE, format: S, mut list: List) -> c_int 
 }
 
 unsafe extern "C" fn print_descriptor(saved: *const u8, stack: *const u64) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: what the entry point saved, of a call of `dprintf`.
     unsafe {
         let [descriptor, format] = named(saved);
         let mut list = List::new(saved, stack, 2);
@@ -139,7 +139,7 @@ unsafe extern "C" fn print_descriptor(saved: *const u8, stack: *const u64) -> c_
 }
 
 unsafe extern "C" fn print_string(saved: *const u8, stack: *const u64) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: what the entry point saved, of a call of `sprintf`.
     unsafe {
         let [to, format] = named(saved);
         print_into(to as *mut c_char, usize::MAX >> 1, format as S, List::new(saved, stack, 2))
@@ -147,7 +147,7 @@ unsafe extern "C" fn print_string(saved: *const u8, stack: *const u64) -> c_int 
 }
 
 unsafe extern "C" fn print_sized(saved: *const u8, stack: *const u64) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: what the entry point saved, of a call of `snprintf`.
     unsafe {
         let [to, size, format] = named(saved);
         print_into(to as *mut c_char, size as usize, format as S, List::new(saved, stack, 3))
@@ -155,7 +155,7 @@ unsafe extern "C" fn print_sized(saved: *const u8, stack: *const u64) -> c_int {
 }
 
 unsafe extern "C" fn print_allocated(saved: *const u8, stack: *const u64) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: what the entry point saved, of a call of `asprintf`.
     unsafe {
         let [to, format] = named(saved);
         let mut list = List::new(saved, stack, 2);
@@ -167,7 +167,7 @@ unsafe extern "C" fn print_allocated(saved: *const u8, stack: *const u64) -> c_i
 
 /// The length is found out before anything is written.
 unsafe fn print_into(to: *mut c_char, size: usize, format: S, mut list: List) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: a format of the caller, the list of its arguments, and room for so many bytes.
     unsafe {
         if active() {
             read(format, list);
@@ -190,7 +190,7 @@ unsafe extern "C" fn list_print(format: S, list: *mut List) -> c_int {
 }
 
 unsafe extern "C" fn list_print_file(stream: *mut libc::FILE, format: S, list: *mut List) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: a stream, a format and a list of the caller.
     unsafe {
         read(format, *list);
         vfprintf(stream, format, list)
@@ -198,12 +198,12 @@ unsafe extern "C" fn list_print_file(stream: *mut libc::FILE, format: S, list: *
 }
 
 unsafe extern "C" fn list_print_string(to: *mut c_char, format: S, list: *mut List) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: room, a format and a list of the caller.
     unsafe { print_into(to, usize::MAX >> 1, format, *list) }
 }
 
 unsafe extern "C" fn list_print_sized(to: *mut c_char, size: usize, format: S, list: *mut List) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: room for so many bytes, a format and a list of the caller.
     unsafe { print_into(to, size, format, *list) }
 }
 

@@ -30,7 +30,7 @@ pub fn word(bytes: &[u8]) -> u64 {
 /// # Safety
 /// The caller's own memory, of that size, while nobody else runs.
 unsafe fn bytes<'a>(address: P, size: usize) -> &'a mut [u8] {
-    // SAFETY: as promised.
+    // SAFETY: the caller says that so many bytes are there, and that nobody else runs.
     unsafe { std::slice::from_raw_parts_mut(address.cast::<u8>(), size) }
 }
 
@@ -59,7 +59,7 @@ impl Operation {
     /// # Safety
     /// All places have that size, and nobody else runs. They may be the same, as for the original.
     unsafe fn apply(self, cell: P, size: usize) -> bool {
-        // SAFETY: as promised; `copy` lets places be the same.
+        // SAFETY: the caller says that all places are there; `copy` lets them be the same.
         unsafe {
             match self {
                 Operation::Load(to) => to.cast::<u8>().copy_from(cell.cast(), size),
@@ -106,9 +106,9 @@ fn access(operation: Operation, cell: P, size: usize, order: c_int, failure: c_i
     let waited = atomic::arrive(cell as u64, short, operation.kind(), told, expected, 0);
     // SAFETY: the caller's cell; nobody else runs.
     let before = unsafe { bytes(cell, size) }.to_vec();
-    // SAFETY: as above.
+    // SAFETY: the places that the code under test named, of that size; nobody else runs.
     let done = unsafe { operation.apply(cell, size) };
-    // SAFETY: as above.
+    // SAFETY: the cell of the code under test; what was changed is not borrowed any more.
     let after = unsafe { bytes(cell, size) };
     let (old, mut new) = (word(&before), word(after));
     if old == new && before != *after {
@@ -128,7 +128,7 @@ fn step(operation: Operation, cell: P, size: usize, order: c_int, failure: c_int
     }
     let done = access(operation, cell, size, order, failure);
     if atomic::must_tidy() {
-        // SAFETY: as in `atomic`.
+        // SAFETY: below the stack pointer is nothing that anybody needs, and the step that was made has seen to it that there is room.
         unsafe { switch::wipe(0) };
     }
     done

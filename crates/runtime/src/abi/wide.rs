@@ -58,7 +58,7 @@ fn arrive(cell: *mut u128, kind: Kind, told: Told, expected: u64, place: u64) ->
 fn record(cell: *mut u128, told: Told, expected: u64, outcome: Outcome) {
     atomic::record(cell as u64, SIZE, told, expected, outcome);
     if atomic::must_tidy() {
-        // SAFETY: as in `atomic`.
+        // SAFETY: below the stack pointer is nothing that anybody needs, and the step that was made has seen to it that there is room.
         unsafe { switch::wipe(0) };
     }
 }
@@ -80,10 +80,10 @@ fn update(cell: *mut u128, order: c_int, kind: Kind, f: impl Fn(u128) -> u128) -
         return shared(cell).update(f);
     }
     let waited = arrive(cell, kind, Told::Never, 0, 0);
-    // SAFETY: as above.
+    // SAFETY: the cell of the access that the code under test makes, and nobody else runs.
     let found = unsafe { *cell };
     let value = f(found);
-    // SAFETY: as above.
+    // SAFETY: the cell of the access that the code under test makes, and nobody else runs.
     unsafe { *cell = value };
     record(cell, Told::Never, 0, Outcome { kind, old: word(found), new: changed(found, value), order, waited });
     found
@@ -133,14 +133,14 @@ fn try_exchange(
     }
     let wanted = word(expected);
     let waited = arrive(cell, Kind::Update, told, wanted, place);
-    // SAFETY: as above.
+    // SAFETY: the cell of the access that the code under test makes, and nobody else runs.
     let found = unsafe { *cell };
     let old = word(found);
     if found != expected {
         record(cell, told, wanted, Outcome { kind: Kind::Read, old, new: old, order: failure, waited });
         return found;
     }
-    // SAFETY: as above.
+    // SAFETY: the cell of the access that the code under test makes, and nobody else runs.
     unsafe { *cell = new };
     record(cell, told, wanted, Outcome { kind: Kind::Update, old, new: changed(found, new), order, waited });
     found
@@ -153,7 +153,7 @@ unsafe extern "C" fn compare_exchange(
     order: c_int,
     failure: c_int,
 ) -> c_int {
-    // SAFETY: as above; `expected` is the caller's own.
+    // SAFETY: the cell and the place of the expected value are the caller's.
     unsafe {
         let wanted = *expected;
         let found = try_exchange(cell, wanted, new, (order, failure), (Told::Stored, expected as u64));

@@ -33,7 +33,7 @@ unsafe impl Sync for Cell {}
 static REGISTRY: Cell = Cell(UnsafeCell::new(None));
 
 fn registry() -> &'static mut Registry {
-    // SAFETY: as above; no borrow outlives a call here.
+    // SAFETY: before `main` there is one thread, and then only the one that runs the tests calls; no borrow outlives a call.
     unsafe { (*REGISTRY.0.get()).get_or_insert_with(Registry::default) }
 }
 
@@ -43,7 +43,7 @@ fn registry() -> &'static mut Registry {
 /// A static object that the header made.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn selvedge_register_object(object: *const RawObject) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller says that the header made it.
     registry().objects.push(unsafe { Registered::new(object) });
 }
 
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn selvedge_register_object(object: *const RawObject) {
 /// Two strings of the program.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn selvedge_register_option(object: *const c_char, option: *const c_char) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller says that these are strings.
     registry().options.push(unsafe { (text(object), text(option)) });
 }
 
@@ -100,7 +100,7 @@ fn describe(name: &str, settings: &Settings) -> Result<Object, String> {
 /// Everything that the description points at outlives the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn selvedge_check_object(raw: *const RustObject, tell: Tell, told: *mut c_void) -> c_int {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller says that the description is there, and its name is part of it.
     let name = unsafe { bytes((*raw).name, (*raw).length) };
     let asked = session::settings();
     let settings = Settings { call: session::calls(&name), ..asked.clone() };
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn selvedge_check_object(raw: *const RustObject, tell: Tel
     if asked.replay.is_some() && (asked.test.as_ref(), asked.call) != (Some(&name), settings.call) {
         return 0;
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller says that all of the description is there.
     let described = unsafe { Object::of_rust(raw, &settings.object.options) };
     let mut report = Report::default();
     if control::active() {
@@ -160,7 +160,7 @@ fn answer(report: &Report) -> (c_int, String) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn selvedge_result(start: *const u8, length: usize) {
     if active() {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller says that there are so many bytes.
         let text = unsafe { bytes(start, length) };
         with(|control| control.put_text(&text));
     }
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn selvedge_result(start: *const u8, length: usize) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn selvedge_text(string: *const c_char) -> Value {
     if active() {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller says that it is a string.
         let text = unsafe { text(string) };
         with(|control| control.put_text(&text));
     }
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn selvedge_text(string: *const c_char) -> Value {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn selvedge_not_constructed(start: *const u8, length: usize) {
     if active() {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller says that there are so many bytes.
         let text = unsafe { bytes(start, length) };
         fiber::fail(selvedge_driver::FindingKind::Panic, text, 0);
     }

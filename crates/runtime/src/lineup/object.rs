@@ -121,7 +121,7 @@ pub unsafe fn text(string: *const c_char) -> String {
     if string.is_null() {
         return String::new();
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller says that it is a string, and it is not null.
     unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
 }
 
@@ -140,7 +140,7 @@ impl Registered {
     /// # Safety
     /// A static object that the header made.
     pub unsafe fn new(raw: *const RawObject) -> Self {
-        // SAFETY: as the caller promises.
+        // SAFETY: the header makes it, with all that it points at, as static data.
         unsafe {
             let raw = &*raw;
             let reference_of = (!raw.reference_of.is_null()).then(|| text(raw.reference_of));
@@ -239,7 +239,7 @@ pub struct RustObject {
 /// # Safety
 /// So many bytes.
 pub unsafe fn bytes(start: *const u8, length: usize) -> String {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller says that there are so many.
     String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(start, length) }).into_owned()
 }
 
@@ -249,13 +249,13 @@ impl Object {
     /// # Safety
     /// Everything that it points at outlives the object.
     pub unsafe fn of_rust(raw: *const RustObject, more: &[String]) -> Result<Self, String> {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller says that all of it is there.
         let (raw, calls, name, options) = unsafe {
             let raw = &*raw;
             let calls = std::slice::from_raw_parts(raw.calls, raw.count);
             (raw, calls, bytes(raw.name, raw.length), bytes(raw.options, raw.options_length))
         };
-        // SAFETY: as the caller promises.
+        // SAFETY: the name of a call is part of the description.
         let names = calls.iter().map(|call| unsafe { bytes(call.name, call.length) }).collect();
         let mut known = Calls::new(names).map_err(|error| error.to_string())?;
         let mut read = Options::default();
@@ -267,7 +267,7 @@ impl Object {
         let life = Life::Rust { create: raw.create, context: raw.context, destroy: raw.destroy };
         let reference = match raw.reference.is_null() {
             true => None,
-            // SAFETY: as the caller promises.
+            // SAFETY: the reference is part of the description, and described in the same way.
             false => Some(Rc::new(unsafe { Object::of_rust(raw.reference, &[])? })),
         };
         let object = Object { name, life, calls: known, invocations, options: read, reference, void: "()" };

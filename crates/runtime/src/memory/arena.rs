@@ -129,7 +129,7 @@ fn arena() -> &'static mut Arena {
     fn first() -> Option<Arena> {
         Some(Arena::default())
     }
-    // SAFETY: as above.
+    // SAFETY: one kernel thread runs code under control, or searches while none does; no borrow outlives the work of a call.
     let arena = unsafe { &mut *ARENA.0.get() };
     if arena.is_none() {
         *arena = first();

@@ -83,7 +83,7 @@ static MAPPED: Cell = Cell(UnsafeCell::new(Vec::new()));
 
 /// What the run has mapped.
 fn mapped() -> &'static mut Vec<(usize, usize)> {
-    // SAFETY: as above; no borrow outlives a call here.
+    // SAFETY: used by the thread that searches only, whichever fiber it is on; no borrow outlives a call here.
     unsafe { &mut *MAPPED.0.get() }
 }
 

@@ -47,7 +47,7 @@ unsafe fn let_go(exception: usize, explicit: bool) {
         return;
     }
     let waited = atomic::arrive(cell as u64, 4, Kind::Update, Told::Never, 0, 0);
-    // SAFETY: as above.
+    // SAFETY: the exception is alive, because the caller holds it until the release below; nobody else runs.
     let count = unsafe { *cell };
     let (old, new) = (u64::from(count as u32), u64::from(count.wrapping_sub(1) as u32));
     let outcome = Outcome { kind: Kind::Update, old, new, order: ACQUIRE_RELEASE, waited };
@@ -68,7 +68,7 @@ unsafe extern "C" fn release_at(pointer: *mut usize) {
 
 /// A handler ends.
 unsafe extern "C-unwind" fn end_catch_at() {
-    // SAFETY: as above.
+    // SAFETY: `caught` looks at what the C++ library keeps of this thread, and the rest is what the caller of the library asked for.
     unsafe {
         if active()
             && let Some(exception) = caught()

@@ -52,7 +52,7 @@ unsafe fn run(ready: usize) {
 /// The word lives.
 unsafe fn update(word: usize, order: i32, next: impl Fn(i32) -> i32) -> i32 {
     let waited = atomic::arrive(word as u64, 4, Kind::Update, Told::Never, 0, 0);
-    // SAFETY: as promised, and nobody else runs.
+    // SAFETY: the caller says that the word lives, and nobody else runs.
     let old = unsafe { *(word as *const i32) };
     let [before, after] = [old, next(old)].map(|value| u64::from(value as u32));
     let kind = if before == after { Kind::Read } else { Kind::Update };

@@ -132,7 +132,7 @@ pub fn once(flag: P, body: unsafe extern "C-unwind" fn(), pc: u64) {
         std::mem::forget(under_way);
         end(once, Once::Done, pc);
         if !reset::is_kept(once) {
-            // SAFETY: as above.
+            // SAFETY: the word of the guard that the caller has.
             unsafe { *word = DONE };
         }
     }

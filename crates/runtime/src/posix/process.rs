@@ -180,7 +180,7 @@ unsafe extern "C" fn process_mask_at(how: c_int, new: *mut c_void, old: *mut c_v
         // SAFETY: the caller's request.
         return unsafe { real::sigprocmask()(how, new, old) };
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: sets of signals that the caller of `sigprocmask` has, or null.
     match unsafe { mask_at(how, new, old) } {
         0 => 0,
         error => {
@@ -213,7 +213,7 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, state:
             end_borrows();
             let (kind, message) = crate::watchdog::verdict();
             set_active(false);
-            // SAFETY: as the kernel passes it, and the handler is left for good.
+            // SAFETY: the kernel passes the interrupted context, and the handler is left for good.
             fail(kind, message, unsafe { Interrupted::new(state) }.pc());
         }
         return;

@@ -182,7 +182,7 @@ fn next_random() -> u64 {
 /// There is room for so many bytes.
 pub unsafe fn fill_random(to: *mut u8, size: usize) -> isize {
     for at in 0..size {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller says that there are so many bytes.
         unsafe { to.add(at).write(next_random() as u8) };
     }
     size as isize

@@ -43,3 +43,14 @@ fn machine_code_is_known_in_one_place() {
     assert_eq!(broken(|path| !path.starts_with(&arch), machine), Vec::<String>::new());
     assert_ne!(broken(|path| path.starts_with(&arch), machine), Vec::<String>::new(), "the words are those in use");
 }
+
+/// A reason is given where it is needed.
+#[test]
+fn reasons_of_unsafe_blocks_say_why() {
+    const EMPTY: [&str; 4] = ["as above", "as in ", "as the caller promises", "as promised"];
+    let empty = |line: &str| {
+        let reason = line.split_once("// SAFETY:").map(|(_, reason)| reason.trim());
+        reason.is_some_and(|reason| EMPTY.iter().any(|words| reason.starts_with(words)))
+    };
+    assert_eq!(broken(|_| true, empty), Vec::<String>::new());
+}

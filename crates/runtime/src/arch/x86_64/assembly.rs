@@ -49,7 +49,7 @@ unsafe extern "C" fn before(frame: *mut Frame) {
         _ => give_up(&decoded.instruction),
     }
     if atomic::must_tidy() {
-        // SAFETY: as in `atomic`.
+        // SAFETY: below the stack pointer is nothing that anybody needs, and the step that was made has seen to it that there is room.
         unsafe { switch::wipe(0) };
     }
 }
@@ -137,14 +137,14 @@ fn make_step(frame: &Frame, decoded: &Decoded, cell: &Touched) {
         return store(address, size, new);
     }
     let waited = atomic::arrive(address, size, Kind::Read, Told::Never, 0, 0);
-    // SAFETY: as above.
+    // SAFETY: the instruction is about to read it; nobody else runs.
     let old = unsafe { atomic::read(address, size) };
     let outcome = Outcome { kind: Kind::Read, old, new: old, order: ACQUIRE, waited };
     atomic::record(address, size, Told::Never, 0, outcome);
     if let Effect::Updates(new) = effect(frame, instruction, size, write, old) {
         store(address, size, new);
         // It goes on with what it has read, also if somebody else has written since.
-        // SAFETY: as above; the instruction writes there next.
+        // SAFETY: the instruction writes there next; nobody else runs.
         unsafe { atomic::write(address, size, old) };
     }
 }

@@ -141,7 +141,7 @@ fn candidates((from, to): (u64, u64)) -> Vec<u64> {
                 break;
             }
             let before = (next - 3).max(from)..next;
-            // SAFETY: as above.
+            // SAFETY: between the beginning of the segment and what was found in it.
             if before.clone().any(|place| unsafe { *(place as *const u8) } == LOCK) {
                 found.push(next);
             }
@@ -282,21 +282,21 @@ unsafe extern "C" fn step(frame: *mut Frame) {
     // SAFETY: the cell of the code under test; nobody else runs.
     let old = unsafe { atomic::read(cell, size) };
     if old == expected {
-        // SAFETY: as above.
+        // SAFETY: the cell of the exchange that the thread is at; nobody else runs.
         unsafe { atomic::write(cell, size, new) };
         let outcome = Outcome { kind: Kind::Update, old, new, order: SEQUENTIALLY_CONSISTENT, waited };
         atomic::record(cell, size, Told::Never, 0, outcome);
         frame.flags |= ZERO_FLAG;
         if atomic::must_tidy() {
-            // SAFETY: as in `atomic`.
+            // SAFETY: below the stack pointer is nothing that anybody needs, and the step that was made has seen to it that there is room.
             unsafe { switch::wipe(0) };
         }
     } else {
         frame.flags &= !ZERO_FLAG;
         frame.registers[0] = exchange.found(rax, old);
-        // SAFETY: as above.
+        // SAFETY: one thread is under control, and this is it.
         unsafe { IN_STEP = Some(waited) };
     }
-    // SAFETY: as above.
+    // SAFETY: one thread is under control, and this is it.
     unsafe { GOES_ON = next };
 }

@@ -40,7 +40,7 @@ pub fn pc() -> u64 {
 #[inline(always)]
 fn noted() -> *const u64 {
     let site: *const u64;
-    // SAFETY: as above; the block's own address is at fs:0.
+    // SAFETY: the block's own address is at fs:0, and the offset is that of the runtime's own variable in it.
     unsafe {
         asm!(
             "mov {0}, fs:0",
@@ -115,7 +115,7 @@ pub fn note(pc: u64, sp: u64, registers: Preserved) {
 #[inline(always)]
 pub fn frame() -> u64 {
     let frame: u64;
-    // SAFETY: as above.
+    // SAFETY: reads a word of the runtime's own thread-local storage.
     unsafe {
         asm!(
             "mov {0}, qword ptr [rip + selvedge_site@GOTTPOFF]",

@@ -80,7 +80,7 @@ fn decode(pc: u64) -> Decoded {
 pub fn at(frame: &Frame) -> &'static Decoded {
     // SAFETY: the return address lies above the registers.
     let back = unsafe { (&raw const *frame).add(1).cast::<u64>().read() };
-    // SAFETY: as above; nothing is put in while somebody looks at what is there.
+    // SAFETY: one thread is under control, and this is it; nothing is put in while somebody looks at what is there.
     let decoded = unsafe { (*DECODED.0.get()).get_or_insert_with(HashMap::new) };
     decoded.entry(back + UNDO).or_insert_with_key(|&pc| decode(pc))
 }
