@@ -22,6 +22,7 @@ use crate::memory::arena;
 use crate::posix::objects;
 use crate::retry::Retries;
 use crate::run::{NOWHERE, Plain, Run};
+use crate::shadow::Shadow;
 
 /// Why a run was left before its threads ended.
 #[derive(Clone, Debug)]
@@ -76,6 +77,8 @@ pub const STACKS: u64 = 0x7000_0000_0000;
 pub struct Process {
     /// All fibers; the first `created` of a run take part in it.
     pub fibers: Vec<Fiber>,
+    /// The accesses that are remembered, each with the number of its run.
+    pub shadow: Shadow,
     /// Where the search goes on when a run is over.
     pub outside: Context,
     /// Whether the program runs its tests itself.
@@ -100,6 +103,13 @@ pub struct Search {
     pub lineup: Lineup,
     /// What is known of loops that only try again.
     pub retries: Retries,
+}
+
+impl Search {
+    /// Whether the next run is looked at for data races.
+    pub fn looks_for_races(&self) -> bool {
+        self.settings.races && !self.spares_races
+    }
 }
 
 /// Everything.
@@ -252,7 +262,7 @@ pub enum Next {
 impl Control {
     /// The state of a process with these fibers, before its first search.
     pub fn new(fibers: Vec<Fiber>, settings: Settings) -> Self {
-        let process = Process { fibers, outside: Context::default(), hosted: false };
+        let process = Process { fibers, shadow: Shadow::default(), outside: Context::default(), hosted: false };
         let search = Search {
             strategy: Box::new(Dfs::new()),
             settings,

@@ -33,18 +33,12 @@ pub struct Operations {
 }
 
 impl Operations {
-    /// A new run.
-    #[inline(always)]
-    pub fn reset(&mut self) {
-        if !self.all.is_empty() {
-            self.forget();
-        }
-        self.returned.clear();
-    }
-
-    #[inline(never)]
-    fn forget(&mut self) {
-        self.all.clear();
+    /// None, in the memory of those of an earlier run.
+    pub fn again(self) -> Self {
+        let Operations { mut all, mut returned } = self;
+        all.clear();
+        returned.clear();
+        Operations { all, returned }
     }
 }
 

@@ -165,19 +165,14 @@ impl Run {
 
     fn new(legacy: Legacy, search: &Search) -> Self {
         let Legacy { mut pending, mut trace, mut details, mut fairness, mut touches, .. } = legacy;
-        let Legacy { mut objects, mut races, mut operations, recorder, mut attempts, .. } = legacy;
         // What is in the trace is of a run of the same strategy, or nothing is known of it.
         let strategy = (&raw const *search.strategy).addr();
         let kept = if legacy.strategy == strategy { search.strategy.repeats() } else { 0 };
         trace.renew(kept);
         details.truncate(kept);
+        fairness.reset();
         pending.clear();
         touches.clear();
-        fairness.reset();
-        objects.reset();
-        races.renew(search.settings.races && !search.spares_races);
-        operations.reset();
-        attempts.reset();
         Run {
             current: 0,
             created: 0,
@@ -202,16 +197,16 @@ impl Run {
             fairness,
             failure: None,
             left: Left::Complete,
-            objects,
-            races,
+            objects: legacy.objects.again(),
+            races: legacy.races.again(search.looks_for_races()),
             tidy: false,
             callers: Vec::new(),
             plain: BTreeMap::new(),
             other: None,
             time: BEGINNING + search.lineup.shift,
-            operations,
-            recorder: recorder.again(&search.lineup),
-            attempts,
+            operations: legacy.operations.again(),
+            recorder: legacy.recorder.again(&search.lineup),
+            attempts: legacy.attempts.again(),
             polling: 0,
             waking: 0,
             touches,
@@ -238,6 +233,9 @@ pub fn renew(globals: &Snapshot) {
             fiber.storage.restore();
         }
         control.search.retries.prune();
+        if control.search.looks_for_races() {
+            control.process.shadow.renew();
+        }
         control.run.begin(&control.search);
     });
 }

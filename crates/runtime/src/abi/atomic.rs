@@ -21,7 +21,6 @@ use crate::memory::arena;
 use crate::point;
 use crate::race::{Conflict, Touch};
 use crate::retry::{self, Failure};
-use crate::shadow::Packed;
 
 /// How an access tells its caller what it found, as far as it may fail.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -402,13 +401,13 @@ pub fn record(object: u64, size: u32, told: Told, expected: u64, outcome: Outcom
 /// What the access publishes and learns, and whether it races.
 #[inline(never)]
 fn look_for_races(object: u64, size: u32, kind: Kind, order: c_int, pc: u64) {
-    let (what, other) = with(|control| {
+    let (touch, other) = with(|control| {
         control.reaches(object);
-        let (thread, what) = (control.run.current, Packed::new(pc, kind != Kind::Read, true));
-        (what, control.run.races.atomic(thread, object, u64::from(size), what, kind, order))
+        let touch = Touch::new(object, u64::from(size), kind != Kind::Read, true, pc);
+        (touch, control.run.races.atomic(&mut control.process.shadow, control.run.current, touch, kind, order))
     });
     if let Some(other) = other {
-        race(Touch { address: object, size: u64::from(size), what }, Conflict::with(other));
+        race(touch, Conflict::with(other));
     }
 }
 

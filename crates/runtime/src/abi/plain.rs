@@ -57,12 +57,13 @@ pub fn announce(address: *const c_void, size: usize, write: bool) {
 #[inline(never)]
 extern "C" fn look_for_races(address: usize, size: usize, write: bool, pc: u64) {
     // SAFETY: there is a state, because code under control calls; the borrow ends before more is looked at.
-    let mut control = unsafe { state() };
+    let mut borrowed = unsafe { state() };
+    let control = &mut *borrowed;
     control.note_plain(pc);
     let touch = Touch::new(address as u64, size as u64, write, false, pc);
     let current = control.run.current;
-    let looked = control.run.races.touch_quickly(current, touch);
-    drop(control);
+    let looked = control.run.races.touch_quickly(&mut control.process.shadow, current, touch);
+    drop(borrowed);
     match looked {
         Quickly::Done => {}
         Quickly::Compare(cell, access) => compare(cell, access, address, size),
@@ -109,7 +110,7 @@ extern "C" fn look_closely(address: usize, size: usize, write: bool, pc: u64) {
         control.reaches(address as u64);
         control.note_plain(pc);
         let current = control.run.current;
-        control.run.races.touch(current, touch)
+        control.run.races.touch(&mut control.process.shadow, current, touch)
     });
     if let Some(other) = other {
         race(touch, Conflict::with(other));

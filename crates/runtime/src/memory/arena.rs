@@ -441,11 +441,12 @@ pub fn allocate(size: usize, align: usize) -> *mut c_void {
     }
     mark(block, units, IN_USE);
     // SAFETY: there is a state, because code under control calls; nothing borrows it meanwhile.
-    let mut control = unsafe { state() };
+    let mut borrowed = unsafe { state() };
+    let control = &mut *borrowed;
     control.fiber().effect();
     if control.run.races.on && reused.is_some() {
         let current = control.run.current;
-        control.run.races.forget(current, block as u64, rounded as u64);
+        control.run.races.forget(&mut control.process.shadow, current, block as u64, rounded as u64);
     }
     block as *mut c_void
 }
@@ -501,7 +502,7 @@ fn look_for_races(block: usize, pc: u64) {
     let touch = Touch::new(block as u64, size_of_block(block).min(TOUCHED_MAX) as u64, true, false, pc);
     let conflict = with(|control| {
         let current = control.run.current;
-        control.run.races.freed(current, touch)
+        control.run.races.freed(&mut control.process.shadow, current, touch)
     });
     if let Some(Conflict { thread, pc: other, write, .. }) = conflict.map(Conflict::with) {
         with(|control| control.races_with(thread, other));

@@ -89,7 +89,11 @@ impl Use {
         let other = with(|control| {
             control.run.objects.in_heap.insert((address, object));
             let current = control.run.current;
-            if control.run.races.on { control.run.races.touch(current, touch) } else { None }
+            if control.run.races.on {
+                control.run.races.touch(&mut control.process.shadow, current, touch)
+            } else {
+                None
+            }
         });
         if let Some(other) = other {
             race(touch, Conflict::with(other));

@@ -196,10 +196,11 @@ pub struct Attempts {
 }
 
 impl Attempts {
-    /// A new run.
-    pub fn reset(&mut self) {
-        self.attached = 0;
-        self.over.clear();
+    /// None, in the memory of those of an earlier run.
+    pub fn again(self) -> Self {
+        let Attempts { mut over, .. } = self;
+        over.clear();
+        Attempts { attached: 0, over }
     }
 
     /// Whether there is anything to look at after a step.
