@@ -186,29 +186,50 @@ impl Fiber {
 
     /// Makes it ready for a new run.
     fn renew(&mut self, body: Body, argument: *mut c_void) {
-        self.body = Some((body, argument));
-        self.result = std::ptr::null_mut();
-        self.wants = Wants::Nothing;
-        self.pc = 0;
-        self.frame = 0;
-        self.random = 0;
-        self.woken = false;
-        self.ended = false;
-        self.detached = false;
-        self.joined = false;
-        self.destructors.clear();
-        self.keys.clear();
-        self.spin.reset();
-        self.trail.reset();
-        self.made = 0;
-        self.cleanups.clear();
+        // Every field is named, so that none is forgotten. The first six belong to the process.
+        let Fiber {
+            context,
+            top,
+            bottom: _,
+            low,
+            id: _,
+            storage: _,
+            body: begins_with,
+            result,
+            wants,
+            pc,
+            frame,
+            asleep_on,
+            bits,
+            woken,
+            ended,
+            detached,
+            joined,
+            destructors,
+            keys,
+            random,
+            spin,
+            trail,
+            made,
+            cleanups,
+        } = self;
+        *begins_with = Some((body, argument));
+        *result = std::ptr::null_mut();
+        *wants = Wants::Nothing;
+        (*pc, *frame, *asleep_on, *bits, *random, *made) = (0, 0, 0, 0, 0, 0);
+        (*woken, *ended, *detached, *joined) = (false, false, false, false);
+        destructors.clear();
+        keys.clear();
+        cleanups.clear();
+        spin.reset();
+        trail.reset();
         // What an earlier run left on the stack must not be seen: in code without optimisation it shows in variables that are not set yet, and loops are known by
         // these too.
-        let from = self.low.max(self.top - spin::STACK_MAX);
+        let from = (*low).max(*top - spin::STACK_MAX);
         // SAFETY: nobody runs on this stack: the fiber's last run is over.
-        self.context.stack = unsafe {
-            std::ptr::write_bytes(from as *mut u8, 0, (self.top - from) as usize);
-            switch::new_stack(self.top)
+        context.stack = unsafe {
+            std::ptr::write_bytes(from as *mut u8, 0, (*top - from) as usize);
+            switch::new_stack(*top)
         };
     }
 

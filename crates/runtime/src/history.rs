@@ -33,12 +33,10 @@ pub struct Operations {
 }
 
 impl Operations {
-    /// None, in the memory of those of an earlier run.
-    pub fn again(self) -> Self {
-        let Operations { mut all, mut returned } = self;
-        all.clear();
-        returned.clear();
-        Operations { all, returned }
+    /// Forgets all, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.all.clear();
+        self.returned.clear();
     }
 }
 

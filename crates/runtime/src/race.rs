@@ -221,25 +221,27 @@ fn releases(order: c_int) -> bool {
 }
 
 impl Races {
-    /// Those of a new run, which is looked at or not, in the memory of an earlier one. In one that is not looked at nothing is noted, so what the memory holds stays for the next one
-    /// that is.
+    /// Forgets everything, for a run that is looked at or not. In one that is not nothing is noted, so what is here stays for the next one that is.
     #[inline]
-    pub fn again(self, on: bool) -> Self {
-        if on { self.anew() } else { Races { on, ..self } }
+    pub fn renew(&mut self, on: bool) {
+        self.on = on;
+        if on {
+            self.forget_all();
+        }
     }
 
     #[inline(never)]
-    fn anew(self) -> Self {
-        let Races { threads, clocks: Clocks { mut all, .. }, mut seen, mut fenced, mut objects, mut heads, .. } = self;
-        for thread in 0..threads {
-            all[thread][..threads].fill(0);
-            seen[thread][..threads].fill(0);
-            fenced[thread][..threads].fill(0);
+    fn forget_all(&mut self) {
+        let Races { on: _, threads, lanes, clocks: Clocks { all, alive }, seen, fenced, objects, heads } = self;
+        for thread in 0..*threads {
+            all[thread][..*threads].fill(0);
+            seen[thread][..*threads].fill(0);
+            fenced[thread][..*threads].fill(0);
         }
         all[0][0] = 1;
-        empty(&mut objects);
-        empty(&mut heads);
-        Races { on: true, threads: 1, lanes: 1, clocks: Clocks { all, alive: 1 }, seen, fenced, objects, heads }
+        (*threads, *lanes, *alive) = (1, 1, 1);
+        empty(objects);
+        empty(heads);
     }
 
     /// A thread was created.

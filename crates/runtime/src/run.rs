@@ -109,76 +109,59 @@ pub struct Run {
     pub endless: Endless,
 }
 
-/// What an earlier run leaves to the next: memory, and the steps with which both begin.
-struct Legacy {
+/// All parts of a run that own memory. Runs hand them on to each other with nothing in them, but for the steps with which the next run begins.
+#[derive(Default)]
+struct Memory {
     pending: Vec<Pending>,
     trace: Trace,
-    strategy: usize,
     details: Vec<Detail>,
     fairness: Fairness,
+    failure: Option<Failure>,
     objects: Objects,
     races: Races,
+    callers: Vec<Vec<u64>>,
+    plain: BTreeMap<(u8, u64), Plain>,
+    other: Option<Plain>,
     operations: Operations,
     recorder: Recorder,
     attempts: Attempts,
     touches: Vec<Touch>,
+    endless: Endless,
+}
+
+/// What a run is told of its search.
+#[derive(Clone, Copy)]
+struct Told {
+    /// Where the strategy lies.
+    strategy: usize,
+    looks_ahead: bool,
+    /// What the clock says.
+    time: u64,
+}
+
+impl Told {
+    fn by(search: &Search) -> Self {
+        Told {
+            strategy: (&raw const *search.strategy).addr(),
+            looks_ahead: search.strategy.looks_ahead(),
+            time: BEGINNING + search.lineup.shift,
+        }
+    }
 }
 
 impl Run {
-    /// A run that has not begun, before the first search.
-    pub fn first(search: &Search) -> Self {
-        let legacy = Legacy {
-            pending: Vec::new(),
-            trace: Trace::new(),
-            strategy: 0,
-            details: Vec::new(),
-            fairness: Fairness::new(),
-            objects: Objects::default(),
-            races: Races::default(),
-            operations: Operations::default(),
-            recorder: Recorder::default(),
-            attempts: Attempts::default(),
-            touches: Vec::new(),
-        };
-        Run::new(legacy, search)
-    }
-
-    /// The run after this one.
-    fn next(self, search: &Search) -> Self {
-        let Run { pending, trace, strategy, details, fairness, objects, races, .. } = self;
-        let Run { operations, recorder, attempts, touches, .. } = self;
-        let legacy = Legacy {
-            pending,
-            trace,
-            strategy,
-            details,
-            fairness,
-            objects,
-            races,
-            operations,
-            recorder,
-            attempts,
-            touches,
-        };
-        Run::new(legacy, search)
-    }
-
-    fn new(legacy: Legacy, search: &Search) -> Self {
-        let Legacy { mut pending, mut trace, mut details, mut fairness, mut touches, .. } = legacy;
-        // What is in the trace is of a run of the same strategy, or nothing is known of it.
-        let strategy = (&raw const *search.strategy).addr();
-        let kept = if legacy.strategy == strategy { search.strategy.repeats() } else { 0 };
-        trace.renew(kept);
-        details.truncate(kept);
-        fairness.reset();
-        pending.clear();
-        touches.clear();
+    /// A run that has not begun.
+    #[inline(always)]
+    fn new(memory: Memory, told: Told) -> Self {
+        let Told { strategy, looks_ahead, time } = told;
+        let Memory { pending, trace, details, fairness, failure, objects, races, callers, .. } = memory;
+        let Memory { plain, other, operations, recorder, attempts, touches, endless, .. } = memory;
         Run {
             current: 0,
             created: 0,
             starting: None,
             pending,
-            looks_ahead: search.strategy.looks_ahead(),
+            looks_ahead,
             alive: 0,
             slots: [NOWHERE; Thread::MAX],
             ready: 0,
@@ -195,32 +178,86 @@ impl Run {
             strategy,
             details,
             fairness,
-            failure: None,
+            failure,
             left: Left::Complete,
-            objects: legacy.objects.again(),
-            races: legacy.races.again(search.looks_for_races()),
+            objects,
+            races,
             tidy: false,
-            callers: Vec::new(),
-            plain: BTreeMap::new(),
-            other: None,
-            time: BEGINNING + search.lineup.shift,
-            operations: legacy.operations.again(),
-            recorder: legacy.recorder.again(&search.lineup),
-            attempts: legacy.attempts.again(),
+            callers,
+            plain,
+            other,
+            time,
+            operations,
+            recorder,
+            attempts,
             polling: 0,
             waking: 0,
             touches,
-            endless: Endless::default(),
+            endless,
         }
+    }
+
+    /// The one before the first search.
+    pub fn first(search: &Search) -> Self {
+        Run::new(Memory::default(), Told::by(search))
+    }
+
+    /// The one after this, which has left nothing in its memory. All else is made anew.
+    #[inline(always)]
+    fn next(self, told: Told) -> Self {
+        let Run { pending, trace, details, fairness, failure, objects, races, callers, .. } = self;
+        let Run { plain, other, operations, recorder, attempts, touches, endless, .. } = self;
+        let memory = Memory {
+            pending,
+            trace,
+            details,
+            fairness,
+            failure,
+            objects,
+            races,
+            callers,
+            plain,
+            other,
+            operations,
+            recorder,
+            attempts,
+            touches,
+            endless,
+        };
+        Run::new(memory, told)
     }
 
     /// The next run takes the place of this one.
     fn begin(&mut self, search: &Search) {
-        // SAFETY: the value that is taken out is replaced before anybody looks. Should making the next one fail, the process ends.
+        let told = Told::by(search);
+        self.leave_memory(search, told.strategy);
+        // Nothing that is called in between can fail, and so the compiler leaves memory where it is; to move it takes a tenth of the time of a short run.
+        // SAFETY: the value that is taken out is replaced before anybody looks at its place.
         unsafe {
             let place = &raw mut *self;
-            place.write(place.read().next(search));
+            place.write(place.read().next(told));
         }
+    }
+
+    /// Leaves nothing in the memory that the next run takes over.
+    fn leave_memory(&mut self, search: &Search, strategy: usize) {
+        // What is in the trace is of a run of the same strategy, or nothing is known of it.
+        let kept = if self.strategy == strategy { search.strategy.repeats() } else { 0 };
+        self.trace.renew(kept);
+        self.details.truncate(kept);
+        self.pending.clear();
+        self.fairness.reset();
+        self.failure = None;
+        self.objects.clear();
+        self.races.renew(search.looks_for_races());
+        self.callers.clear();
+        self.plain.clear();
+        self.other = None;
+        self.operations.clear();
+        self.recorder.renew(&search.lineup);
+        self.attempts.clear();
+        self.touches.clear();
+        self.endless.clear();
     }
 }
 

@@ -62,6 +62,14 @@ pub struct Endless {
 }
 
 impl Endless {
+    /// Nothing is watched any more.
+    #[inline]
+    pub fn clear(&mut self) {
+        if self.distance > 0 || self.took_over.is_some() {
+            *self = Endless::default();
+        }
+    }
+
     /// A fair scheduler goes on from here.
     pub fn take_over(&mut self, at: usize) {
         self.took_over = self.took_over.or(Some(at));

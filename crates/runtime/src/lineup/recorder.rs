@@ -80,8 +80,17 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder for a run of this object, in the memory of an earlier one.
-    pub fn again(self, lineup: &Lineup) -> Self {
+    /// A recorder for a run of this object takes the place of this one, and its memory.
+    #[inline(always)]
+    pub fn renew(&mut self, lineup: &Lineup) {
+        // Where no object is under test nothing is recorded.
+        if lineup.object.is_some() || !self.columns.is_empty() {
+            *self = std::mem::take(self).again(lineup);
+        }
+    }
+
+    #[inline(never)]
+    fn again(self, lineup: &Lineup) -> Self {
         let Recorder { mut threads, mut columns, mut order, .. } = self;
         threads.clear();
         order.clear();

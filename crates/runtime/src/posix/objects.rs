@@ -201,33 +201,29 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// None, in the memory of those of an earlier run.
+    /// Forgets all, and keeps the memory.
     #[inline(always)]
-    pub fn again(self) -> Self {
-        let Objects { mut mutexes, mut rwlocks, mut conditions, mut futexes, mut onces, mut barriers, .. } = self;
-        let Objects { mut ready_at_exit, mut keys, .. } = self;
-        empty(&mut mutexes);
-        empty(&mut rwlocks);
-        empty(&mut conditions);
-        empty(&mut futexes);
-        empty(&mut onces);
-        empty(&mut barriers);
-        ready_at_exit.clear();
-        keys.clear();
-        Objects {
-            mutexes,
-            rwlocks,
-            conditions,
-            futexes,
-            onces,
-            barriers,
-            in_heap: BTreeSet::new(),
-            exceptions_shared: false,
-            ready_at_exit,
-            blocked: BTreeMap::new(),
-            assembled: BTreeSet::new(),
-            keys,
+    pub fn clear(&mut self) {
+        let locks = self.mutexes.len() | self.rwlocks.len() | self.conditions.len() | self.futexes.len();
+        if locks | self.onces.len() | self.barriers.len() | self.in_heap.len() != 0 {
+            self.forget_locks();
         }
+        self.exceptions_shared = false;
+        self.ready_at_exit.clear();
+        self.blocked.clear();
+        self.assembled.clear();
+        self.keys.clear();
+    }
+
+    #[inline(never)]
+    fn forget_locks(&mut self) {
+        empty(&mut self.mutexes);
+        empty(&mut self.rwlocks);
+        empty(&mut self.conditions);
+        empty(&mut self.futexes);
+        empty(&mut self.onces);
+        empty(&mut self.barriers);
+        self.in_heap.clear();
     }
 
     /// Whether these are in the same state.

@@ -196,11 +196,10 @@ pub struct Attempts {
 }
 
 impl Attempts {
-    /// None, in the memory of those of an earlier run.
-    pub fn again(self) -> Self {
-        let Attempts { mut over, .. } = self;
-        over.clear();
-        Attempts { attached: 0, over }
+    /// Forgets all, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.attached = 0;
+        self.over.clear();
     }
 
     /// Whether there is anything to look at after a step.
