@@ -69,9 +69,10 @@ impl Wants {
             Wants::Gate => control.run.recorder.is_open(),
             Wants::Columns => control.run.recorder.threads.iter().all(|&other| control.process.fibers[other].ended),
             // What was freed is not waited for: the access itself is the error.
-            Wants::Value(address, size, value) => {
+            // SAFETY: the thread is about to access it.
+            Wants::Value(address, size, value) => unsafe {
                 retry::value_at(address as u64, size) == value || arena::is_freed(address)
-            }
+            },
         }
     }
 }

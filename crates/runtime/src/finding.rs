@@ -237,7 +237,8 @@ fn taker(control: &Control, thread: usize) -> Option<usize> {
         accesses.any(|access| access.object == word.object && access.condition == Condition::Equals(0))
     };
     let last = (0..trace.len()).rev().find(takes)?;
-    let is_lock = spin::value_at(&word) != 0 && (0..=last).filter(takes).any(expects_zero);
+    // SAFETY: a word that a thread waits for; the run is over, and its memory has not been put back.
+    let is_lock = unsafe { spin::value_at(&word) } != 0 && (0..=last).filter(takes).any(expects_zero);
     is_lock.then(|| trace.step(last).thread.index())
 }
 

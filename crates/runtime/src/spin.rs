@@ -260,7 +260,8 @@ impl Spin {
         self.awaited
             .iter()
             .filter(|access| !objects::is_abstract(access.object))
-            .any(|access| value_at(access) != access.old)
+            // SAFETY: the thread has read it, and reads it again when it goes on.
+            .any(|access| unsafe { value_at(access) } != access.old)
     }
 
     /// The thread made a step that changed nothing.
@@ -291,9 +292,12 @@ impl Spin {
 }
 
 /// The value that an access touches.
-pub fn value_at(access: &Access) -> u64 {
+///
+/// # Safety
+/// A thread is about to make the access, or has made it, and the memory is still there.
+pub unsafe fn value_at(access: &Access) -> u64 {
     let at = access.object as usize;
-    // SAFETY: the thread reads these bytes, or read them a moment ago.
+    // SAFETY: the caller says that the bytes can be read.
     unsafe {
         match access.size {
             1 => u64::from(*(at as *const u8)),

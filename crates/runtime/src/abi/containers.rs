@@ -39,8 +39,10 @@ fn read<T>(word: *const T) {
     announce(word.cast(), size_of::<T>(), false);
 }
 
-fn wrote<T: PartialEq>(word: *const T, was: &T) {
-    // SAFETY: a word of a node that the library has just been through.
+/// # Safety
+/// The word is there.
+unsafe fn wrote<T: PartialEq>(word: *const T, was: &T) {
+    // SAFETY: the caller says that it is there.
     if unsafe { *word != *was } {
         announce(word.cast(), size_of::<T>(), true);
     }

@@ -66,15 +66,19 @@ extern "C" fn look_for_races(address: usize, size: usize, write: bool, pc: u64) 
     drop(borrowed);
     match looked {
         Quickly::Done => {}
-        Quickly::Compare(cell, access) => compare(cell, access, address, size),
+        // SAFETY: the cell was found just now.
+        Quickly::Compare(cell, access) => unsafe { compare(cell, access, address, size) },
         Quickly::Far => look_closely(address, size, write, pc),
     }
 }
 
 /// The rest of a look at a cell that others have touched.
+///
+/// # Safety
+/// The cell was found a moment ago, and nothing has touched the tables since.
 #[inline(never)]
-fn compare(cell: *mut Cell, access: Packed, address: usize, size: usize) {
-    // SAFETY: the cell was found a moment ago, and nothing has touched the tables since.
+unsafe fn compare(cell: *mut Cell, access: Packed, address: usize, size: usize) {
+    // SAFETY: the caller says that the cell is still there.
     let other = with(|control| control.run.races.compare(unsafe { &mut *cell }, access));
     if let Some(other) = other {
         let touch = Touch { address: address as u64, size: size as u64, what: access.by_nobody() };
@@ -172,7 +176,8 @@ fn volatile(address: *mut c_void, size: usize, write: bool) {
 fn volatile_read(access: Access, pc: u64) {
     let attempt = attempt::arrive(access, pc);
     arena::check(access.object as usize, access.size as usize, false, pc);
-    let value = spin::value_at(&access);
+    // SAFETY: the code under test is about to read it, and it was checked.
+    let value = unsafe { spin::value_at(&access) };
     with(|control| attempt.fails(control, value, false));
 }
 

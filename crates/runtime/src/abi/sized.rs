@@ -82,8 +82,11 @@ impl Operation {
 }
 
 /// The same for code that is not under control: one after the other.
+///
+/// # Safety
+/// The cell and all places of the operation have that size, and are those of an access that the code under test makes.
 #[cold]
-fn outside(operation: Operation, cell: P, size: usize) -> bool {
+unsafe fn outside(operation: Operation, cell: P, size: usize) -> bool {
     static BUSY: AtomicBool = AtomicBool::new(false);
     while BUSY.swap(true, Ordering::Acquire) {
         std::hint::spin_loop();
@@ -94,8 +97,10 @@ fn outside(operation: Operation, cell: P, size: usize) -> bool {
     done
 }
 
+/// # Safety
+/// The cell and all places of the operation have that size, and are those of an access that the code under test makes.
 #[inline(never)]
-fn access(operation: Operation, cell: P, size: usize, order: c_int, failure: c_int) -> bool {
+unsafe fn access(operation: Operation, cell: P, size: usize, order: c_int, failure: c_int) -> bool {
     let short = u32::try_from(size).unwrap_or(u32::MAX);
     let told = if matches!(operation, Operation::Compare(..)) { Told::Apart } else { Told::Never };
     let expected = match operation {
@@ -119,14 +124,18 @@ fn access(operation: Operation, cell: P, size: usize, order: c_int, failure: c_i
     done
 }
 
-fn step(operation: Operation, cell: P, size: usize, order: c_int, failure: c_int) -> bool {
+/// # Safety
+/// The cell and all places of the operation have that size, and are those of an access that the code under test makes.
+unsafe fn step(operation: Operation, cell: P, size: usize, order: c_int, failure: c_int) -> bool {
     if size == 0 {
         return true;
     }
     if !active() {
-        return outside(operation, cell, size);
+        // SAFETY: the caller says that all places are there.
+        return unsafe { outside(operation, cell, size) };
     }
-    let done = access(operation, cell, size, order, failure);
+    // SAFETY: the caller says that all places are there.
+    let done = unsafe { access(operation, cell, size, order, failure) };
     if atomic::must_tidy() {
         // SAFETY: below the stack pointer is nothing that anybody needs, and the step that was made has seen to it that there is room.
         unsafe { switch::wipe(0) };
@@ -135,15 +144,18 @@ fn step(operation: Operation, cell: P, size: usize, order: c_int, failure: c_int
 }
 
 unsafe extern "C" fn load(size: usize, cell: P, to: P, order: c_int) {
-    step(Operation::Load(to), cell, size, order, order);
+    // SAFETY: the caller's cell and place, of that size.
+    unsafe { step(Operation::Load(to), cell, size, order, order) };
 }
 
 unsafe extern "C" fn store(size: usize, cell: P, from: P, order: c_int) {
-    step(Operation::Put(from, None), cell, size, order, order);
+    // SAFETY: the caller's cell and place, of that size.
+    unsafe { step(Operation::Put(from, None), cell, size, order, order) };
 }
 
 unsafe extern "C" fn exchange(size: usize, cell: P, from: P, to: P, order: c_int) {
-    step(Operation::Put(from, Some(to)), cell, size, order, order);
+    // SAFETY: the caller's cell and places, of that size.
+    unsafe { step(Operation::Put(from, Some(to)), cell, size, order, order) };
 }
 
 unsafe extern "C" fn compare_exchange(
@@ -154,7 +166,8 @@ unsafe extern "C" fn compare_exchange(
     order: c_int,
     failure: c_int,
 ) -> c_int {
-    c_int::from(step(Operation::Compare(expected, new), cell, size, order, failure))
+    // SAFETY: the caller's cell and places, of that size.
+    c_int::from(unsafe { step(Operation::Compare(expected, new), cell, size, order, failure) })
 }
 
 crate::entries! {

@@ -33,8 +33,10 @@ impl Shared {
     }
 }
 
-fn shared(cell: *mut u128) -> &'static Shared {
-    // SAFETY: the caller's cell, shared with other atomic accesses.
+/// # Safety
+/// The cell is there for as long as this is used, and all others who access it do so atomically.
+unsafe fn shared(cell: *mut u128) -> &'static Shared {
+    // SAFETY: the caller says that it is there, and a cell has no more than its value.
     unsafe { &*cell.cast::<Shared>() }
 }
 
@@ -65,7 +67,8 @@ fn record(cell: *mut u128, told: Told, expected: u64, outcome: Outcome) {
 
 unsafe extern "C" fn load(cell: *mut u128, order: c_int) -> u128 {
     if !active() {
-        return shared(cell).update(|old| old);
+        // SAFETY: the caller's cell, which it accesses in this way.
+        return unsafe { shared(cell) }.update(|old| old);
     }
     let waited = arrive(cell, Kind::Read, Told::Load, 0, 0);
     // SAFETY: the caller's cell; nobody else runs.
@@ -75,9 +78,12 @@ unsafe extern "C" fn load(cell: *mut u128, order: c_int) -> u128 {
     value
 }
 
-fn update(cell: *mut u128, order: c_int, kind: Kind, f: impl Fn(u128) -> u128) -> u128 {
+/// # Safety
+/// The cell is that of an atomic access that the code under test makes.
+unsafe fn update(cell: *mut u128, order: c_int, kind: Kind, f: impl Fn(u128) -> u128) -> u128 {
     if !active() {
-        return shared(cell).update(f);
+        // SAFETY: the caller's cell, which it accesses in this way.
+        return unsafe { shared(cell) }.update(f);
     }
     let waited = arrive(cell, kind, Told::Never, 0, 0);
     // SAFETY: the cell of the access that the code under test makes, and nobody else runs.
@@ -90,13 +96,15 @@ fn update(cell: *mut u128, order: c_int, kind: Kind, f: impl Fn(u128) -> u128) -
 }
 
 unsafe extern "C" fn store(cell: *mut u128, value: u128, order: c_int) {
-    update(cell, order, Kind::Write, |_| value);
+    // SAFETY: the caller's cell, which it accesses in this way.
+    unsafe { update(cell, order, Kind::Write, |_| value) };
 }
 
 macro_rules! updates {
     ($($name:ident: |$old:ident, $value:ident| $new:expr;)*) => { $(
         unsafe extern "C" fn $name(cell: *mut u128, $value: u128, order: c_int) -> u128 {
-            update(cell, order, Kind::Update, |$old| $new)
+            // SAFETY: the caller's cell, which it accesses in this way.
+            unsafe { update(cell, order, Kind::Update, |$old| $new) }
         }
     )* };
 }
@@ -118,10 +126,13 @@ unsafe extern "C" fn compare_exchange_val(
     order: c_int,
     failure: c_int,
 ) -> u128 {
-    try_exchange(cell, expected, new, (order, failure), (Told::Answer, 0))
+    // SAFETY: the caller's cell, which it accesses in this way.
+    unsafe { try_exchange(cell, expected, new, (order, failure), (Told::Answer, 0)) }
 }
 
-fn try_exchange(
+/// # Safety
+/// The cell is that of an atomic access that the code under test makes.
+unsafe fn try_exchange(
     cell: *mut u128,
     expected: u128,
     new: u128,
@@ -129,7 +140,8 @@ fn try_exchange(
     (told, place): (Told, u64),
 ) -> u128 {
     if !active() {
-        return shared(cell).compare_exchange(expected, new);
+        // SAFETY: the caller's cell, which it accesses in this way.
+        return unsafe { shared(cell) }.compare_exchange(expected, new);
     }
     let wanted = word(expected);
     let waited = arrive(cell, Kind::Update, told, wanted, place);

@@ -198,7 +198,9 @@ unsafe extern "C" fn timedwait_at(condition: P, mutex: P, time: P) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::pthread_cond_timedwait()(condition, mutex, time) };
     }
-    wait(condition as usize, mutex as usize, mutex::flavour(mutex as usize), time::until(time, true), site::pc())
+    // SAFETY: the caller's time, or null.
+    let until = unsafe { time::until(time, true) };
+    wait(condition as usize, mutex as usize, mutex::flavour(mutex as usize), until, site::pc())
 }
 
 unsafe extern "C" fn clockwait_at(condition: P, mutex: P, clock: c_int, time: P) -> c_int {
@@ -206,7 +208,9 @@ unsafe extern "C" fn clockwait_at(condition: P, mutex: P, clock: c_int, time: P)
         // SAFETY: the caller's request.
         return unsafe { real::pthread_cond_clockwait()(condition, mutex, clock, time) };
     }
-    wait(condition as usize, mutex as usize, mutex::flavour(mutex as usize), time::until(time, true), site::pc())
+    // SAFETY: the caller's time, or null.
+    let until = unsafe { time::until(time, true) };
+    wait(condition as usize, mutex as usize, mutex::flavour(mutex as usize), until, site::pc())
 }
 
 unsafe extern "C" fn signal_at(condition: P) -> c_int {

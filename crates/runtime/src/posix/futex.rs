@@ -137,8 +137,10 @@ fn futex(arguments: [usize; 6], pc: u64) -> c_long {
     let last = sixth as u32;
     match operation {
         libc::FUTEX_WAIT_BITSET | libc::FUTEX_WAKE_BITSET if last == 0 => error(libc::EINVAL),
-        libc::FUTEX_WAIT => wait(word, value as u32, time::until(time, false), ALL, pc),
-        libc::FUTEX_WAIT_BITSET => wait(word, value as u32, time::until(time, true), last, pc),
+        // SAFETY: the caller's time, or null.
+        libc::FUTEX_WAIT => wait(word, value as u32, unsafe { time::until(time, false) }, ALL, pc),
+        // SAFETY: the caller's time, or null.
+        libc::FUTEX_WAIT_BITSET => wait(word, value as u32, unsafe { time::until(time, true) }, last, pc),
         libc::FUTEX_WAKE => wake(word, count, ALL, None, pc),
         libc::FUTEX_WAKE_BITSET => wake(word, count, last, None, pc),
         libc::FUTEX_REQUEUE => wake(word, count, ALL, Some(Move { to: other, limit: fourth, expected: None }), pc),

@@ -119,7 +119,10 @@ impl Drop for UnderWay {
 }
 
 /// Runs an initialisation once; others wait for its end.
-pub fn once(flag: P, body: unsafe extern "C-unwind" fn(), pc: u64) {
+///
+/// # Safety
+/// The flag is a word of the code under test, and `body` its initialisation.
+pub unsafe fn once(flag: P, body: unsafe extern "C-unwind" fn(), pc: u64) {
     let (word, once) = (flag.cast::<u32>(), flag as usize);
     // SAFETY: the caller's flag, which is a word; nobody else runs.
     if was_done_before(once, unsafe { *word } == DONE) {
@@ -143,7 +146,8 @@ unsafe extern "C-unwind" fn once_at(control: P, body: unsafe extern "C-unwind" f
         // SAFETY: the caller's request.
         return unsafe { real::pthread_once()(control, body) };
     }
-    once(control, body, site::pc());
+    // SAFETY: the caller's flag and initialisation.
+    unsafe { once(control, body, site::pc()) };
     0
 }
 

@@ -31,11 +31,13 @@ crate::entries! {
     pthread_sigmask => mask_at;
 }
 
-fn text(string: *const c_char) -> String {
+/// # Safety
+/// A string that ends with a zero byte, or null.
+unsafe fn text(string: *const c_char) -> String {
     if string.is_null() {
         return String::new();
     }
-    // SAFETY: libc passes strings that end with a zero byte.
+    // SAFETY: the caller says that it is a string, and it is not null.
     unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
 }
 
@@ -46,7 +48,9 @@ unsafe extern "C" fn assert_fail_at(
     function: *const c_char,
 ) -> ! {
     let pc = site::pc();
-    let message = format!("assertion `{}` failed at {}:{line} in {}", text(expression), text(file), text(function));
+    // SAFETY: what `assert` passes are strings.
+    let [expression, file, function] = unsafe { [text(expression), text(file), text(function)] };
+    let message = format!("assertion `{expression}` failed at {file}:{line} in {function}");
     if active() {
         fail(FindingKind::Assertion, message, pc);
     }

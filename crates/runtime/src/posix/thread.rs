@@ -135,7 +135,10 @@ unsafe extern "C" fn join_at(id: libc::pthread_t, result: *mut *mut c_void) -> c
 }
 
 /// Joins if the thread has ended by now.
-fn join_if_ended(id: libc::pthread_t, result: *mut *mut c_void, otherwise: c_int, pc: u64) -> c_int {
+///
+/// # Safety
+/// The place for the result is one, or null.
+unsafe fn join_if_ended(id: libc::pthread_t, result: *mut *mut c_void, otherwise: c_int, pc: u64) -> c_int {
     let Some(thread) = find(id) else { return libc::ESRCH };
     let attempt = attempt::arrive(Access::new(ended(thread), 1, Kind::Await), pc);
     let value = with(|control| {
@@ -168,7 +171,8 @@ unsafe extern "C" fn tryjoin_at(id: libc::pthread_t, result: *mut *mut c_void) -
         // SAFETY: the caller's request.
         return unsafe { real::pthread_tryjoin_np()(id, result) };
     }
-    join_if_ended(id, result, libc::EBUSY, site::pc())
+    // SAFETY: the caller's place for the result.
+    unsafe { join_if_ended(id, result, libc::EBUSY, site::pc()) }
 }
 
 unsafe extern "C" fn timedjoin_at(id: libc::pthread_t, result: *mut *mut c_void, time: *mut c_void) -> c_int {
@@ -176,7 +180,8 @@ unsafe extern "C" fn timedjoin_at(id: libc::pthread_t, result: *mut *mut c_void,
         // SAFETY: the caller's request.
         return unsafe { real::pthread_timedjoin_np()(id, result, time) };
     }
-    join_if_ended(id, result, libc::ETIMEDOUT, site::pc())
+    // SAFETY: the caller's place for the result.
+    unsafe { join_if_ended(id, result, libc::ETIMEDOUT, site::pc()) }
 }
 
 unsafe extern "C" fn clockjoin_at(
@@ -189,7 +194,8 @@ unsafe extern "C" fn clockjoin_at(
         // SAFETY: the caller's request.
         return unsafe { real::pthread_clockjoin_np()(id, result, clock, time) };
     }
-    join_if_ended(id, result, libc::ETIMEDOUT, site::pc())
+    // SAFETY: the caller's place for the result.
+    unsafe { join_if_ended(id, result, libc::ETIMEDOUT, site::pc()) }
 }
 
 unsafe extern "C" fn detach_at(id: libc::pthread_t) -> c_int {

@@ -47,21 +47,31 @@ fn pass(nanoseconds: u64, yields: bool, pc: u64) -> u64 {
     })
 }
 
-fn nanoseconds(time: *const libc::timespec) -> u64 {
-    // SAFETY: the caller's time.
+/// # Safety
+/// A time is there.
+unsafe fn nanoseconds(time: *const libc::timespec) -> u64 {
+    // SAFETY: the caller says that it is there.
     let time = unsafe { &*time };
     (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64)
 }
 
 /// When a wait with this limit is over, if it has one: a moment, or so long from now.
-pub fn until(time: *mut c_void, absolute: bool) -> Option<u64> {
-    let limit = (!time.is_null()).then(|| nanoseconds(time.cast()))?;
+///
+/// # Safety
+/// A `timespec`, or null.
+pub unsafe fn until(time: *mut c_void, absolute: bool) -> Option<u64> {
+    // SAFETY: the caller says what it is, and it is not null.
+    let limit = (!time.is_null()).then(|| unsafe { nanoseconds(time.cast()) })?;
     Some(if absolute { limit } else { with(|control| control.run.time).saturating_add(limit) })
 }
 
 /// Sleeps for a time that the caller gives.
-pub fn sleep_for(length: *const libc::timespec, pc: u64) {
-    pass(nanoseconds(length), true, pc);
+///
+/// # Safety
+/// A time is there.
+pub unsafe fn sleep_for(length: *const libc::timespec, pc: u64) {
+    // SAFETY: the caller says that it is there.
+    pass(unsafe { nanoseconds(length) }, true, pc);
 }
 
 unsafe extern "C" fn usleep_at(microseconds: u32) -> c_int {
@@ -87,7 +97,8 @@ unsafe extern "C" fn nanosleep_at(time: *mut libc::timespec, rest: *mut c_void) 
         // SAFETY: the caller's request.
         return unsafe { real::nanosleep()(time.cast(), rest) };
     }
-    pass(nanoseconds(time), true, site::pc());
+    // SAFETY: the caller's time.
+    pass(unsafe { nanoseconds(time) }, true, site::pc());
     0
 }
 
@@ -101,7 +112,8 @@ unsafe extern "C" fn clock_nanosleep_at(
         // SAFETY: the caller's request.
         return unsafe { real::clock_nanosleep()(clock, flags, time.cast(), rest) };
     }
-    let wanted = nanoseconds(time);
+    // SAFETY: the caller's time.
+    let wanted = unsafe { nanoseconds(time) };
     let now = with(|control| control.run.time);
     let length = if flags & libc::TIMER_ABSTIME != 0 { wanted.saturating_sub(now) } else { wanted };
     pass(length, true, site::pc());

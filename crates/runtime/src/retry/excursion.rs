@@ -81,7 +81,10 @@ pub fn in_modules(address: u64, size: u64) -> bool {
 /// The word at an address that the linker filled in and nobody can change.
 pub fn fixed_word(address: u64) -> Option<u64> {
     let inside = |&(from, to): &(u64, u64)| address >= from && address.saturating_add(8) <= to;
-    places().fixed.iter().any(inside).then(|| value_at(address, 8))
+    places().fixed.iter().any(inside).then(|| {
+        // SAFETY: inside of a segment of a loaded module.
+        unsafe { value_at(address, 8) }
+    })
 }
 
 /// Where the segment of the code under test ends that an address lies in.

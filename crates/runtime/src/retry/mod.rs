@@ -242,9 +242,12 @@ pub fn readable(address: u64, size: u64) -> bool {
     arena::inside(address as usize) && arena::inside((address + size) as usize) || excursion::in_modules(address, size)
 }
 
-/// The word of that size at an address that was found readable.
-pub fn value_at(address: u64, size: u8) -> u64 {
-    // SAFETY: an address that the code under test accesses, or that was found readable.
+/// The word of that size at an address.
+///
+/// # Safety
+/// The address was found readable, or the code under test is about to access it.
+pub unsafe fn value_at(address: u64, size: u8) -> u64 {
+    // SAFETY: the caller says that it can be read; it need not be aligned.
     unsafe {
         match size {
             1 => u64::from(*(address as *const u8)),
@@ -371,7 +374,8 @@ fn values(control: &Control, thread: usize, steps: usize, address: u64, size: u8
         return None;
     }
     let cell = Access::new(address, size.into(), selvedge_explore::Kind::Read);
-    let mut found = vec![value_at(address, size)];
+    // SAFETY: it was found readable above.
+    let mut found = vec![unsafe { value_at(address, size) }];
     for at in (0..control.run.trace.len()).rev() {
         let step = control.run.trace.step(at);
         if step.created.is_some_and(|created| created.index() == thread) {
@@ -407,7 +411,8 @@ pub fn review(control: &mut Control) -> bool {
         let thread = rest.trailing_zeros() as usize;
         rest &= rest - 1;
         let Some(attached) = control.process.fibers[thread].trail.attached else { continue };
-        let fails = value_at(attached.cell, attached.size) != attached.expected;
+        // SAFETY: the thread is about to access the cell.
+        let fails = unsafe { value_at(attached.cell, attached.size) } != attached.expected;
         let due = match attached.root {
             None => fails,
             Some(_) => has_changed(control, &control.process.fibers[thread].trail.looked),
@@ -510,7 +515,8 @@ fn begin(
         return Some((forest.root(lane, attempt(point, back, at)), site));
     }
     let first = attempt(0, true, at);
-    let found = value_at(cell, size);
+    // SAFETY: the thread is about to access the cell.
+    let found = unsafe { value_at(cell, size) };
     let Stop::At(call, state) = tree::after_failure(lane, &first, found) else { return None };
     let back = trail.point(state.pc).filter(|&point| {
         let read = &trail.reads[trail.points[point].read];
