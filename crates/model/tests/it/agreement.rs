@@ -4,8 +4,8 @@
 use selvedge_history::object::priority_queue::{self, PriorityQueue};
 use selvedge_history::object::queue::{self, Queue};
 use selvedge_history::object::stack::{self, Stack};
-use selvedge_history::quasi::{self, Causality, Classing, Question, Reading, Rules, Sequential};
-use selvedge_history::{Budget, Recorder, ThreadId};
+use selvedge_history::quasi::{self, Causality, Classing, Question, Reading, Rules};
+use selvedge_history::{Budget, Elements, Recorder, ThreadId};
 use selvedge_model::language::Model;
 use selvedge_model::models::{SegmentedBug, SegmentedQueue, TreiberStack};
 use selvedge_model::objects::{Collection, Order, PUT, Room, TAKE};
@@ -61,7 +61,7 @@ impl Asked {
 }
 
 /// What the checker of histories says.
-fn recorded<S: Sequential<Output = selvedge_history::Value>>(
+fn recorded<S: Elements<Output = selvedge_history::Value>>(
     spec: &S,
     events: &[ObjectEvent],
     asked: Asked,

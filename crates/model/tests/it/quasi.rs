@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 
+use selvedge_history::Spec;
 use selvedge_model::models::{SegmentedBug, SegmentedQueue};
 use selvedge_model::objects::{Collection, Order, PUT, Room, TAKE};
 use selvedge_model::{
-    Criterion, Guard, Implementation, Measure, ObjectEvent, Operation, Reductions, Relaxation, SequentialObject,
-    Settings, Trace, TransitionSystem, Value, Verdict, first_violation, linearizes,
+    Criterion, Guard, Implementation, Measure, ObjectEvent, Operation, Reductions, Relaxation, Settings, Trace,
+    TransitionSystem, Value, Verdict, first_violation, linearizes,
 };
 
 use crate::programs::Random;
@@ -41,7 +42,7 @@ struct Brute<'a> {
     operations: Vec<Operation>,
 }
 
-type Elements = <Collection as SequentialObject>::State;
+type Inside = <Collection as Spec>::State;
 
 /// A call: thread, method, argument and place, and the result with its place.
 type Called = (u32, u32, Value, usize, Option<(Value, usize)>);
@@ -115,7 +116,7 @@ impl Brute<'_> {
         calls.iter().filter(inserts).nth(before).map(|call| call.3)
     }
 
-    fn run(&self, word: &[Operation], at: usize, state: &Elements, done: &mut Vec<Operation>) -> bool {
+    fn run(&self, word: &[Operation], at: usize, state: &Inside, done: &mut Vec<Operation>) -> bool {
         if at == word.len() {
             return self.continued(word, state, done, self.factor);
         }
@@ -134,7 +135,7 @@ impl Brute<'_> {
     }
 
     /// Extends the legal run by up to `more` relaxed operations; without guard others may come in between.
-    fn continued(&self, word: &[Operation], state: &Elements, done: &mut Vec<Operation>, more: usize) -> bool {
+    fn continued(&self, word: &[Operation], state: &Inside, done: &mut Vec<Operation>, more: usize) -> bool {
         let class = |op: &&Operation| in_class(self.relaxed, op);
         let shown: Vec<Operation> = word.iter().filter(class).copied().collect();
         let legal: Vec<Operation> = done.iter().filter(class).copied().collect();
@@ -152,7 +153,7 @@ impl Brute<'_> {
         if self.guard == Guard::Free {
             loop {
                 let all = self.operations.iter().filter(|op| !in_class(self.relaxed, op));
-                let next: Vec<Elements> = all
+                let next: Vec<Inside> = all
                     .flat_map(|op| states.iter().flat_map(|state| self.apply(state, op)).collect::<Vec<_>>())
                     .collect();
                 let before = states.len();
@@ -203,9 +204,9 @@ impl Brute<'_> {
         })
     }
 
-    fn apply(&self, state: &Elements, op: &Operation) -> Vec<Elements> {
+    fn apply(&self, state: &Inside, op: &Operation) -> Vec<Inside> {
         let mut out = Vec::new();
-        self.object.apply(state, op.method, op.argument, &mut out);
+        self.object.apply(state, &op.call(), &mut out);
         out.into_iter().filter(|(result, _)| *result == op.result).map(|(_, next)| next).collect()
     }
 }
