@@ -298,7 +298,7 @@ fn histories_agree_with_the_definition() {
         for order in [Order::Fifo, Order::Lifo, Order::Priority] {
             let mut tally = [0, 0];
             for seed in 0..rounds {
-                let mut random = Random(seed * 7919 + 13);
+                let mut random = Random::new(seed * 7919 + 13);
                 compare(&mut random, relaxed, order, seed % 3 != 0, &mut tally);
             }
             assert!(tally[0] > 30 && tally[1] > 200, "{relaxed:?} {order:?}: {tally:?} is too one-sided");
@@ -404,7 +404,7 @@ fn models_agree_with_the_definition_whatever_is_reduced() {
     let rounds = std::env::var("SELVEDGE_MODEL_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(100u64);
     let (mut passed, mut failed, mut refused, mut undecided) = (0, 0, 0, 0);
     for seed in 0..rounds {
-        let mut random = Random(seed * 104_729 + 5);
+        let mut random = Random::new(seed * 104_729 + 5);
         let queue = LooseQueue::random(&mut random);
         let guard = if queue.domain.is_some() { Guard::Free } else { Guard::Causal };
         let measure = if random.below(2) == 0 { Measure::Distance } else { Measure::Strict };
