@@ -78,7 +78,8 @@ pub trait Spec {
         }
     }
 
-    /// Pushes the results of [`apply`](Spec::apply) alone, each once.
+    /// Pushes the results of [`apply`](Spec::apply) alone, each once. An object writes this itself where states are costly to
+    /// copy.
     fn answers(&self, state: &Self::State, input: &Self::Input, answers: &mut Vec<Self::Output>) {
         let mut all = Vec::new();
         self.apply(state, input, &mut all);
@@ -115,6 +116,21 @@ pub trait Spec {
     }
 }
 
+/// What an operation does to the elements inside an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traffic<E> {
+    /// Nothing that anybody knows of.
+    None,
+    /// Puts one in.
+    In(E),
+    /// Takes one out.
+    Out(E),
+    /// Shows one to be inside, and leaves it there.
+    Seen(E),
+    /// Finds nothing to take or to show.
+    Nothing,
+}
+
 /// What goes into an object and comes out of it, and which calls somebody might make next: what the checks of quasi
 /// linearizability ask of an object, be it of recorded histories, of running code or of models.
 ///
@@ -123,28 +139,42 @@ pub trait Elements: Spec {
     /// What is put in and taken out.
     type Element: Clone + Ord + Hash;
 
+    /// What an operation does to the elements inside. With `None` for the output: what it may do, as far as the call says.
+    fn traffic<'a>(&'a self, _input: &'a Self::Input, _output: Option<&'a Self::Output>) -> Traffic<&'a Self::Element> {
+        Traffic::None
+    }
+
     /// The element that an operation puts in. With `None` for the output: that it may put in.
-    fn brings(&self, _input: &Self::Input, _output: Option<&Self::Output>) -> Option<Self::Element> {
-        None
+    fn brings(&self, input: &Self::Input, output: Option<&Self::Output>) -> Option<Self::Element> {
+        match self.traffic(input, output) {
+            Traffic::In(element) => Some(element.clone()),
+            _ => None,
+        }
     }
 
     /// The element that an operation takes out.
-    fn takes(&self, _input: &Self::Input, _output: &Self::Output) -> Option<Self::Element> {
-        None
+    fn takes(&self, input: &Self::Input, output: &Self::Output) -> Option<Self::Element> {
+        match self.traffic(input, Some(output)) {
+            Traffic::Out(element) => Some(element.clone()),
+            _ => None,
+        }
     }
 
     /// The element that an operation shows to be inside without taking it out.
-    fn sees(&self, _input: &Self::Input, _output: &Self::Output) -> Option<Self::Element> {
-        None
+    fn sees(&self, input: &Self::Input, output: &Self::Output) -> Option<Self::Element> {
+        match self.traffic(input, Some(output)) {
+            Traffic::Seen(element) => Some(element.clone()),
+            _ => None,
+        }
     }
 
     /// Whether the operation found nothing to take.
-    fn finds_nothing(&self, _input: &Self::Input, _output: &Self::Output) -> bool {
-        false
+    fn finds_nothing(&self, input: &Self::Input, output: &Self::Output) -> bool {
+        matches!(self.traffic(input, Some(output)), Traffic::Nothing)
     }
 
     /// The calls that somebody might make at any time: those that are considered when looking ahead. An object whose
-    /// elements are without limit leaves out the calls that bring one; the first of the others then takes one out.
+    /// elements are without limit leaves out the calls that bring one.
     fn calls(&self) -> Vec<Self::Input> {
         Vec::new()
     }
@@ -166,7 +196,8 @@ pub trait Elements: Spec {
     }
 
     /// Whether elements leave in the order in which they came, and operations do nothing but put in and take out. Then the
-    /// order of insertions that overlap is left open until somebody takes one of their elements out.
+    /// order of insertions that overlap is left open until somebody takes one of their elements out, by the first of
+    /// [`calls`](Elements::calls).
     fn is_first_in_first_out(&self) -> bool {
         false
     }

@@ -68,8 +68,8 @@ pub enum ObjectEvent {
 /// A sequential object that models are held to. What it does is a [`Spec`], what goes in and out are its [`Elements`]; here
 /// is what the construction asks besides: which values are mere data, so that states which differ in names are one.
 ///
-/// [`Elements::calls`] must list every call that is relaxed. Where [`Elements::brings`] and [`Elements::takes`] are left out,
-/// the causal guard cannot tell that an element leaves before it came.
+/// [`Elements::calls`] must list every call that is relaxed. Where [`Elements::traffic`] is left out, the causal guard cannot
+/// tell that an element leaves before it came.
 pub trait ModelObject:
     Spec<State: Ord + Send + Sync, Input = Call, Output = Value> + Elements<Element = Value> + Sync
 {

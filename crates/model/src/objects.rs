@@ -3,7 +3,7 @@
 //!
 //! Values are 1 to 255; 0 means *nothing there* as a result of a removal. An insertion answers `OK`, or `FULL`.
 
-use selvedge_history::{Elements, Spec};
+use selvedge_history::{Elements, Spec, Traffic};
 
 use crate::object::{Call, ModelObject, Value};
 
@@ -137,12 +137,13 @@ impl Spec for Collection {
 impl Elements for Collection {
     type Element = Value;
 
-    fn brings(&self, call: &Call, result: Option<&Value>) -> Option<Value> {
-        (call.method == PUT && result.is_none_or(|&result| result == OK)).then_some(call.argument)
-    }
-
-    fn takes(&self, call: &Call, &result: &Value) -> Option<Value> {
-        (call.method == TAKE && result != NOTHING).then_some(result)
+    fn traffic<'a>(&'a self, call: &'a Call, result: Option<&'a Value>) -> Traffic<&'a Value> {
+        match (call.method, result) {
+            (PUT, None | Some(&OK)) => Traffic::In(&call.argument),
+            (TAKE, Some(&NOTHING)) => Traffic::Nothing,
+            (TAKE, Some(result)) => Traffic::Out(result),
+            _ => Traffic::None,
+        }
     }
 
     fn calls(&self) -> Vec<Call> {

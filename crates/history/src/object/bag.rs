@@ -4,7 +4,7 @@
 //! bag. Removing is nondeterministic: one successor for each different value inside.
 
 use super::method::{self, Method};
-use super::{Misuse, Object, answered};
+use super::{Misuse, Object, applied};
 use crate::{Spec, Value};
 
 /// A multiset from which any value may be taken. Removing from an empty one answers nil.
@@ -47,15 +47,7 @@ impl Spec for Bag {
     }
 
     fn apply(&self, state: &Self::State, input: &Input, out: &mut Vec<(Value, Self::State)>) {
-        match input {
-            Input::Remove if !state.is_empty() => {
-                out.extend(different(state).map(|place| (state[place].clone(), without(state, place))));
-            }
-            Input::Add(_) | Input::Remove => answered(self, state, input, Value::Nil, out),
-            Input::Contains(value) => {
-                out.push((Value::Bool(state.binary_search(value).is_ok()), state.clone()));
-            }
-        }
+        applied(self, state, input, out);
     }
 
     fn step(&self, state: &Self::State, input: &Input, output: Option<&Value>, next: &mut Vec<Self::State>) {
@@ -78,6 +70,15 @@ impl Spec for Bag {
                     next.push(state.clone());
                 }
             }
+        }
+    }
+
+    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
+        match input {
+            Input::Add(_) => answers.push(Value::Nil),
+            Input::Remove if state.is_empty() => answers.push(Value::Nil),
+            Input::Remove => answers.extend(different(state).map(|place| state[place].clone())),
+            Input::Contains(value) => answers.push(Value::Bool(state.binary_search(value).is_ok())),
         }
     }
 

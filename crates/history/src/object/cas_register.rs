@@ -4,7 +4,7 @@
 
 use super::method::{self, Method};
 use super::register::{self, Register};
-use super::{Misuse, Object, answered};
+use super::{Misuse, Object, applied};
 use crate::{Spec, Value};
 
 /// A register with compare-and-set. It holds nil at first unless stated otherwise.
@@ -48,10 +48,7 @@ impl Spec for CasRegister {
     }
 
     fn apply(&self, state: &Value, input: &Input, out: &mut Vec<(Value, Value)>) {
-        match input {
-            Input::Plain(plain) => self.register.apply(state, plain, out),
-            Input::Cas(old, _) => answered(self, state, input, Value::Bool(state == old), out),
-        }
+        applied(self, state, input, out);
     }
 
     fn step(&self, state: &Value, input: &Input, output: Option<&Value>, next: &mut Vec<Value>) {
@@ -63,6 +60,13 @@ impl Spec for CasRegister {
                     next.push(if succeeds { new.clone() } else { state.clone() });
                 }
             }
+        }
+    }
+
+    fn answers(&self, state: &Value, input: &Input, answers: &mut Vec<Value>) {
+        match input {
+            Input::Plain(plain) => self.register.answers(state, plain, answers),
+            Input::Cas(old, _) => answers.push(Value::Bool(state == old)),
         }
     }
 

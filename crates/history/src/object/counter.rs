@@ -3,7 +3,7 @@
 //! Invariant: arithmetic is modulo 2⁶⁴ on signed numbers, as in the counters of most languages, so nothing overflows.
 
 use super::method::{self, Method};
-use super::{Misuse, Object};
+use super::{Misuse, Object, applied};
 use crate::{Elements, Spec, Value};
 
 /// A counter. It starts at 0 unless stated otherwise.
@@ -71,7 +71,7 @@ impl Spec for Counter {
     }
 
     fn apply(&self, state: &i64, input: &Input, out: &mut Vec<(Value, i64)>) {
-        out.push(input.apply(*state));
+        applied(self, state, input, out);
     }
 
     fn step(&self, state: &i64, input: &Input, output: Option<&Value>, next: &mut Vec<i64>) {
@@ -79,6 +79,10 @@ impl Spec for Counter {
         if answer.is_nil() || output.is_none_or(|seen| *seen == answer) {
             next.push(after);
         }
+    }
+
+    fn answers(&self, state: &i64, input: &Input, answers: &mut Vec<Value>) {
+        answers.push(input.apply(*state).0);
     }
 
     fn is_pure(&self, input: &Input, _output: &Value) -> bool {

@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 
 use super::method::{self, Method};
-use super::{Misuse, Object, answered};
-use crate::{Elements, Spec, Value};
+use super::{Misuse, Object, applied, shown, taken};
+use crate::{Elements, Spec, Traffic, Value};
 
 /// An unbounded double-ended queue. Removing from an empty one answers nil.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,11 +60,7 @@ impl Spec for Deque {
     }
 
     fn apply(&self, state: &Self::State, input: &Input, out: &mut Vec<(Value, Self::State)>) {
-        let answer = match input {
-            Input::Push(..) => Value::Nil,
-            Input::Pop(side) | Input::Peek(side) => at(state, *side).clone(),
-        };
-        answered(self, state, input, answer, out);
+        applied(self, state, input, out);
     }
 
     fn step(&self, state: &Self::State, input: &Input, output: Option<&Value>, next: &mut Vec<Self::State>) {
@@ -89,6 +85,13 @@ impl Spec for Deque {
             Input::Peek(side) if fits(*side) => next.push(state.clone()),
             Input::Pop(_) | Input::Peek(_) => {}
         }
+    }
+
+    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
+        answers.push(match input {
+            Input::Push(..) => Value::Nil,
+            Input::Pop(side) | Input::Peek(side) => at(state, *side).clone(),
+        });
     }
 
     fn is_pure(&self, input: &Input, output: &Value) -> bool {
@@ -127,23 +130,12 @@ impl Object for Deque {
 impl Elements for Deque {
     type Element = Value;
 
-    fn brings(&self, input: &Input, _: Option<&Value>) -> Option<Value> {
+    fn traffic<'a>(&'a self, input: &'a Input, output: Option<&'a Value>) -> Traffic<&'a Value> {
         match input {
-            Input::Push(_, value) => Some(value.clone()),
-            _ => None,
+            Input::Push(_, value) => Traffic::In(value),
+            Input::Pop(_) => taken(output),
+            Input::Peek(_) => shown(output),
         }
-    }
-
-    fn takes(&self, input: &Input, output: &Value) -> Option<Value> {
-        (matches!(input, Input::Pop(_)) && !output.is_nil()).then(|| output.clone())
-    }
-
-    fn sees(&self, input: &Input, output: &Value) -> Option<Value> {
-        (matches!(input, Input::Peek(_)) && !output.is_nil()).then(|| output.clone())
-    }
-
-    fn finds_nothing(&self, input: &Input, output: &Value) -> bool {
-        !matches!(input, Input::Push(..)) && output.is_nil()
     }
 
     fn calls(&self) -> Vec<Input> {

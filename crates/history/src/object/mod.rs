@@ -3,12 +3,13 @@
 //! One file an object. An object is a [`Spec`] over [`Value`] results that also says which method names it takes and
 //! which arguments and results fit them ([`Object`]). [`Kind`] is the closed list that the command line knows.
 //! Invariant: [`Object::admits`] stands before [`Spec::step`]; a specification may take it that a result has the right
-//! type, and where a log leaves a result out (nil) for a call that has one, every result fits. That is why most objects
-//! write `step` themselves, and have [`Spec::apply`] ask it.
+//! type, and where a log leaves a result out (nil) for a call that has one, every result fits. That is one
+//! reason why objects write `step` and [`Spec::answers`] themselves, and put [`Spec::apply`] together from them; the other is
+//! that the searches ask for states or for answers alone.
 
 use std::fmt;
 
-use crate::{Spec, Value};
+use crate::{Spec, Traffic, Value};
 
 pub mod bag;
 pub mod cas_register;
@@ -54,17 +55,31 @@ pub trait Object: Spec<Output = Value> {
     }
 }
 
-/// [`Spec::apply`] of an object that writes [`Spec::step`] itself: pushes the answer with every state that it leads to.
-fn answered<O: Object>(
-    object: &O,
-    state: &O::State,
-    input: &O::Input,
-    answer: Value,
-    out: &mut Vec<(Value, O::State)>,
-) {
-    let mut next = Vec::new();
-    object.step(state, input, Some(&answer), &mut next);
-    out.extend(next.into_iter().map(|after| (answer.clone(), after)));
+/// [`Spec::apply`] of an object that writes [`Spec::step`] and [`Spec::answers`]: every answer with the states it leads to.
+fn applied<O: Object>(object: &O, state: &O::State, input: &O::Input, out: &mut Vec<(Value, O::State)>) {
+    let (mut answers, mut next) = (Vec::new(), Vec::new());
+    object.answers(state, input, &mut answers);
+    for answer in answers {
+        object.step(state, input, Some(&answer), &mut next);
+        out.extend(next.drain(..).map(|after| (answer.clone(), after)));
+    }
+}
+
+/// What an operation does that answers what it takes out, or nil.
+fn taken(output: Option<&Value>) -> Traffic<&Value> {
+    match output {
+        None => Traffic::None,
+        Some(Value::Nil) => Traffic::Nothing,
+        Some(value) => Traffic::Out(value),
+    }
+}
+
+/// What an operation does that answers what it looks at, or nil.
+fn shown(output: Option<&Value>) -> Traffic<&Value> {
+    match taken(output) {
+        Traffic::Out(value) => Traffic::Seen(value),
+        other => other,
+    }
 }
 
 /// Why a call or a return does not fit an object.

@@ -5,7 +5,7 @@
 
 use super::method::Method;
 pub use super::permit::Input;
-use super::{Misuse, Object, answered};
+use super::{Misuse, Object, applied};
 use crate::{Spec, Value};
 
 /// A mutex, free at first.
@@ -29,11 +29,7 @@ impl Spec for Mutex {
     }
 
     fn apply(&self, held: &bool, input: &Input, out: &mut Vec<(Value, bool)>) {
-        let answer = match input {
-            Input::Acquire | Input::Release => Value::Nil,
-            Input::TryAcquire => Value::Bool(!held),
-        };
-        answered(self, held, input, answer, out);
+        applied(self, held, input, out);
     }
 
     fn step(&self, held: &bool, input: &Input, output: Option<&Value>, next: &mut Vec<bool>) {
@@ -41,6 +37,15 @@ impl Spec for Mutex {
             Input::Acquire if !held => next.push(true),
             Input::Release if *held => next.push(false),
             Input::TryAcquire if output.is_none_or(|seen| *seen == Value::Bool(!held)) => next.push(true),
+            _ => {}
+        }
+    }
+
+    fn answers(&self, held: &bool, input: &Input, answers: &mut Vec<Value>) {
+        match input {
+            Input::Acquire if !held => answers.push(Value::Nil),
+            Input::Release if *held => answers.push(Value::Nil),
+            Input::TryAcquire => answers.push(Value::Bool(!held)),
             _ => {}
         }
     }

@@ -6,8 +6,8 @@
 use std::cmp::Ordering;
 
 use super::method::{self, Method};
-use super::{Misuse, Object, answered};
-use crate::{Elements, Spec, Value};
+use super::{Misuse, Object, applied, shown, taken};
+use crate::{Elements, Spec, Traffic, Value};
 
 /// Which value comes out first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,8 +39,10 @@ pub enum Input {
     Peek,
 }
 
+const INSERT: Method = Method::new("insert", &["add", "push", "offer", "put", "enq", "enqueue", "send"]);
+
 const LARGEST_FIRST: &[Method] = &[
-    Method::new("insert", &["add", "push", "offer", "put", "enq", "enqueue", "send"]),
+    INSERT,
     Method::new(
         "poll",
         &[
@@ -62,7 +64,7 @@ const LARGEST_FIRST: &[Method] = &[
 ];
 
 const SMALLEST_FIRST: &[Method] = &[
-    Method::new("insert", &["add", "push", "offer", "put", "enq", "enqueue", "send"]),
+    INSERT,
     Method::new(
         "poll",
         &[
@@ -114,11 +116,7 @@ impl Spec for PriorityQueue {
     }
 
     fn apply(&self, state: &Self::State, input: &Input, out: &mut Vec<(Value, Self::State)>) {
-        let answer = match input {
-            Input::Insert(_) => Value::Nil,
-            Input::Poll | Input::Peek => state.last().cloned().unwrap_or_default(),
-        };
-        answered(self, state, input, answer, out);
+        applied(self, state, input, out);
     }
 
     fn step(&self, state: &Self::State, input: &Input, output: Option<&Value>, next: &mut Vec<Self::State>) {
@@ -136,6 +134,13 @@ impl Spec for PriorityQueue {
             Input::Peek if fits() => next.push(state.clone()),
             Input::Poll | Input::Peek => {}
         }
+    }
+
+    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
+        answers.push(match input {
+            Input::Insert(_) => Value::Nil,
+            Input::Poll | Input::Peek => state.last().cloned().unwrap_or_default(),
+        });
     }
 
     fn is_pure(&self, input: &Input, output: &Value) -> bool {
@@ -180,23 +185,12 @@ impl Object for PriorityQueue {
 impl Elements for PriorityQueue {
     type Element = Value;
 
-    fn brings(&self, input: &Input, _: Option<&Value>) -> Option<Value> {
+    fn traffic<'a>(&'a self, input: &'a Input, output: Option<&'a Value>) -> Traffic<&'a Value> {
         match input {
-            Input::Insert(value) => Some(value.clone()),
-            _ => None,
+            Input::Insert(value) => Traffic::In(value),
+            Input::Poll => taken(output),
+            Input::Peek => shown(output),
         }
-    }
-
-    fn takes(&self, input: &Input, output: &Value) -> Option<Value> {
-        (matches!(input, Input::Poll) && !output.is_nil()).then(|| output.clone())
-    }
-
-    fn sees(&self, input: &Input, output: &Value) -> Option<Value> {
-        (matches!(input, Input::Peek) && !output.is_nil()).then(|| output.clone())
-    }
-
-    fn finds_nothing(&self, input: &Input, output: &Value) -> bool {
-        !matches!(input, Input::Insert(_)) && output.is_nil()
     }
 
     fn calls(&self) -> Vec<Input> {

@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 
 use super::method::{self, Method};
-use super::{Misuse, Object, answered};
-use crate::{Elements, Spec, Value};
+use super::{Misuse, Object, applied, shown, taken};
+use crate::{Elements, Spec, Traffic, Value};
 
 /// An unbounded queue. Removing from an empty one answers nil.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,11 +39,7 @@ impl Spec for Queue {
     }
 
     fn apply(&self, state: &Self::State, input: &Input, out: &mut Vec<(Value, Self::State)>) {
-        let answer = match input {
-            Input::Enq(_) => Value::Nil,
-            Input::Deq | Input::Peek => state.front().cloned().unwrap_or_default(),
-        };
-        answered(self, state, input, answer, out);
+        applied(self, state, input, out);
     }
 
     fn step(&self, state: &Self::State, input: &Input, output: Option<&Value>, next: &mut Vec<Self::State>) {
@@ -66,6 +62,13 @@ impl Spec for Queue {
                 }
             }
         }
+    }
+
+    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
+        answers.push(match input {
+            Input::Enq(_) => Value::Nil,
+            Input::Deq | Input::Peek => state.front().cloned().unwrap_or_default(),
+        });
     }
 
     fn is_pure(&self, input: &Input, output: &Value) -> bool {
@@ -101,23 +104,12 @@ impl Object for Queue {
 impl Elements for Queue {
     type Element = Value;
 
-    fn brings(&self, input: &Input, _: Option<&Value>) -> Option<Value> {
+    fn traffic<'a>(&'a self, input: &'a Input, output: Option<&'a Value>) -> Traffic<&'a Value> {
         match input {
-            Input::Enq(value) => Some(value.clone()),
-            _ => None,
+            Input::Enq(value) => Traffic::In(value),
+            Input::Deq => taken(output),
+            Input::Peek => shown(output),
         }
-    }
-
-    fn takes(&self, input: &Input, output: &Value) -> Option<Value> {
-        (matches!(input, Input::Deq) && !output.is_nil()).then(|| output.clone())
-    }
-
-    fn sees(&self, input: &Input, output: &Value) -> Option<Value> {
-        (matches!(input, Input::Peek) && !output.is_nil()).then(|| output.clone())
-    }
-
-    fn finds_nothing(&self, input: &Input, output: &Value) -> bool {
-        !matches!(input, Input::Enq(_)) && output.is_nil()
     }
 
     fn calls(&self) -> Vec<Input> {

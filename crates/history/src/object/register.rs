@@ -3,7 +3,7 @@
 //! Invariant: nil is a value like any other that a register may hold, but only as the initial one: nobody writes it.
 
 use super::method::{self, Method};
-use super::{Misuse, Object};
+use super::{Misuse, Object, applied};
 use crate::{Elements, Spec, Value};
 
 /// A register. It holds nil at first unless stated otherwise.
@@ -42,10 +42,7 @@ impl Spec for Register {
     }
 
     fn apply(&self, state: &Value, input: &Input, out: &mut Vec<(Value, Value)>) {
-        out.push(match input {
-            Input::Read => (state.clone(), state.clone()),
-            Input::Write(value) => (Value::Nil, value.clone()),
-        });
+        applied(self, state, input, out);
     }
 
     fn step(&self, state: &Value, input: &Input, output: Option<&Value>, next: &mut Vec<Value>) {
@@ -57,6 +54,13 @@ impl Spec for Register {
             }
             Input::Write(value) => next.push(value.clone()),
         }
+    }
+
+    fn answers(&self, state: &Value, input: &Input, answers: &mut Vec<Value>) {
+        answers.push(match input {
+            Input::Read => state.clone(),
+            Input::Write(_) => Value::Nil,
+        });
     }
 
     fn is_pure(&self, input: &Input, _output: &Value) -> bool {

@@ -4,7 +4,7 @@
 //! answers false exactly when the plain call would block.
 
 use super::method::{self, Method};
-use super::{Misuse, Object, answered};
+use super::{Misuse, Object, applied};
 use crate::{Spec, Value};
 
 /// A readers-writer lock, free at first.
@@ -76,9 +76,7 @@ impl Spec for RwLock {
     }
 
     fn apply(&self, holders: &Holders, input: &Input, out: &mut Vec<(Value, Holders)>) {
-        let is_free = granted(*holders, *input).is_some();
-        let answer = if is_try(*input) { Value::Bool(is_free) } else { Value::Nil };
-        answered(self, holders, input, answer, out);
+        applied(self, holders, input, out);
     }
 
     fn step(&self, holders: &Holders, input: &Input, output: Option<&Value>, next: &mut Vec<Holders>) {
@@ -87,6 +85,15 @@ impl Spec for RwLock {
             next.extend(after);
         } else if output.is_none_or(|seen| *seen == Value::Bool(after.is_some())) {
             next.push(after.unwrap_or(*holders));
+        }
+    }
+
+    fn answers(&self, holders: &Holders, input: &Input, answers: &mut Vec<Value>) {
+        let after = granted(*holders, *input);
+        if is_try(*input) {
+            answers.push(Value::Bool(after.is_some()));
+        } else {
+            answers.extend(after.map(|_| Value::Nil));
         }
     }
 

@@ -4,7 +4,7 @@
 
 use super::method::Method;
 pub use super::permit::Input;
-use super::{Misuse, Object, answered};
+use super::{Misuse, Object, applied};
 use crate::{Spec, Value};
 
 /// A counting semaphore. It has one permit at first unless stated otherwise. Acquiring blocks while there is none.
@@ -42,11 +42,7 @@ impl Spec for Semaphore {
     }
 
     fn apply(&self, permits: &u64, input: &Input, out: &mut Vec<(Value, u64)>) {
-        let answer = match input {
-            Input::Acquire | Input::Release => Value::Nil,
-            Input::TryAcquire => Value::Bool(*permits > 0),
-        };
-        answered(self, permits, input, answer, out);
+        applied(self, permits, input, out);
     }
 
     fn step(&self, permits: &u64, input: &Input, output: Option<&Value>, next: &mut Vec<u64>) {
@@ -58,6 +54,14 @@ impl Spec for Semaphore {
                     next.push(permits.saturating_sub(1));
                 }
             }
+        }
+    }
+
+    fn answers(&self, permits: &u64, input: &Input, answers: &mut Vec<Value>) {
+        match input {
+            Input::Acquire => answers.extend(permits.checked_sub(1).map(|_| Value::Nil)),
+            Input::Release => answers.extend(permits.checked_add(1).map(|_| Value::Nil)),
+            Input::TryAcquire => answers.push(Value::Bool(*permits > 0)),
         }
     }
 

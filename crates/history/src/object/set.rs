@@ -4,8 +4,8 @@
 //! state rarely holds more than one.
 
 use super::method::{self, Method};
-use super::{Misuse, Object, answered};
-use crate::{Elements, Spec, Value};
+use super::{Misuse, Object, applied};
+use crate::{Elements, Spec, Traffic, Value};
 
 /// A set. Adding answers whether the value was absent, removing whether it was present; a log that does not record these
 /// answers has nil for them, which fits both.
@@ -39,8 +39,7 @@ impl Spec for Set {
     }
 
     fn apply(&self, state: &Self::State, input: &Input, out: &mut Vec<(Value, Self::State)>) {
-        let (Input::Add(value) | Input::Remove(value) | Input::Contains(value)) = input;
-        answered(self, state, input, answer(input, state.binary_search(value).is_ok()), out);
+        applied(self, state, input, out);
     }
 
     fn step(&self, state: &Self::State, input: &Input, output: Option<&Value>, next: &mut Vec<Self::State>) {
@@ -58,6 +57,11 @@ impl Spec for Set {
             _ => {}
         }
         next.push(after);
+    }
+
+    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
+        let (Input::Add(value) | Input::Remove(value) | Input::Contains(value)) = input;
+        answers.push(answer(input, state.binary_search(value).is_ok()));
     }
 
     fn is_pure(&self, input: &Input, output: &Value) -> bool {
@@ -100,26 +104,14 @@ impl Object for Set {
 impl Elements for Set {
     type Element = Value;
 
-    fn brings(&self, input: &Input, output: Option<&Value>) -> Option<Value> {
-        match input {
-            Input::Add(value) if output != Some(&Value::Bool(false)) => Some(value.clone()),
-            _ => None,
-        }
-    }
-
-    fn takes(&self, input: &Input, output: &Value) -> Option<Value> {
-        match input {
-            Input::Remove(value) if *output == Value::Bool(true) => Some(value.clone()),
-            _ => None,
-        }
-    }
-
-    fn sees(&self, input: &Input, output: &Value) -> Option<Value> {
+    fn traffic<'a>(&'a self, input: &'a Input, output: Option<&'a Value>) -> Traffic<&'a Value> {
         match (input, output) {
-            (Input::Contains(value), Value::Bool(true)) | (Input::Add(value), Value::Bool(false)) => {
-                Some(value.clone())
+            (Input::Add(value), Some(Value::Bool(false))) | (Input::Contains(value), Some(Value::Bool(true))) => {
+                Traffic::Seen(value)
             }
-            _ => None,
+            (Input::Add(value), _) => Traffic::In(value),
+            (Input::Remove(value), Some(Value::Bool(true))) => Traffic::Out(value),
+            _ => Traffic::None,
         }
     }
 

@@ -3,8 +3,8 @@
 //! Invariant: a state never holds nil, which is the answer of an empty stack.
 
 use super::method::{self, Method};
-use super::{Misuse, Object, answered};
-use crate::{Elements, Spec, Value};
+use super::{Misuse, Object, applied, shown, taken};
+use crate::{Elements, Spec, Traffic, Value};
 
 /// An unbounded stack. Removing from an empty one answers nil.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,11 +35,7 @@ impl Spec for Stack {
     }
 
     fn apply(&self, state: &Self::State, input: &Input, out: &mut Vec<(Value, Self::State)>) {
-        let answer = match input {
-            Input::Push(_) => Value::Nil,
-            Input::Pop | Input::Peek => state.last().cloned().unwrap_or_default(),
-        };
-        answered(self, state, input, answer, out);
+        applied(self, state, input, out);
     }
 
     fn step(&self, state: &Self::State, input: &Input, output: Option<&Value>, next: &mut Vec<Self::State>) {
@@ -55,6 +51,13 @@ impl Spec for Stack {
             Input::Peek if fits() => next.push(state.clone()),
             Input::Pop | Input::Peek => {}
         }
+    }
+
+    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
+        answers.push(match input {
+            Input::Push(_) => Value::Nil,
+            Input::Pop | Input::Peek => state.last().cloned().unwrap_or_default(),
+        });
     }
 
     fn is_pure(&self, input: &Input, output: &Value) -> bool {
@@ -90,23 +93,12 @@ impl Object for Stack {
 impl Elements for Stack {
     type Element = Value;
 
-    fn brings(&self, input: &Input, _: Option<&Value>) -> Option<Value> {
+    fn traffic<'a>(&'a self, input: &'a Input, output: Option<&'a Value>) -> Traffic<&'a Value> {
         match input {
-            Input::Push(value) => Some(value.clone()),
-            _ => None,
+            Input::Push(value) => Traffic::In(value),
+            Input::Pop => taken(output),
+            Input::Peek => shown(output),
         }
-    }
-
-    fn takes(&self, input: &Input, output: &Value) -> Option<Value> {
-        (matches!(input, Input::Pop) && !output.is_nil()).then(|| output.clone())
-    }
-
-    fn sees(&self, input: &Input, output: &Value) -> Option<Value> {
-        (matches!(input, Input::Peek) && !output.is_nil()).then(|| output.clone())
-    }
-
-    fn finds_nothing(&self, input: &Input, output: &Value) -> bool {
-        !matches!(input, Input::Push(_)) && output.is_nil()
     }
 
     fn calls(&self) -> Vec<Input> {

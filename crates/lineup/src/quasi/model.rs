@@ -9,7 +9,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use selvedge_history::{Elements, Spec, Value};
+use selvedge_history::{Elements, Spec, Traffic, Value};
 
 use crate::calls::{CallId, Calls};
 use crate::results::{ResultId, Results};
@@ -136,18 +136,16 @@ impl Spec for Model {
 impl Elements for Model {
     type Element = Value;
 
-    fn brings(&self, input: &CallId, _: Option<&ResultId>) -> Option<Value> {
-        self.brings.get(input.index()).cloned().flatten()
-    }
-
     /// What is returned that others put in was inside. Whether it is still inside nobody said.
-    fn sees(&self, input: &CallId, output: &ResultId) -> Option<Value> {
-        let shown = self.shows.get(output.0 as usize)?.0.clone();
-        shown.filter(|_| self.brings(input, None).is_none())
-    }
-
-    fn finds_nothing(&self, input: &CallId, output: &ResultId) -> bool {
-        self.brings(input, None).is_none() && self.shows.get(output.0 as usize).is_some_and(|shown| shown.1)
+    fn traffic<'a>(&'a self, input: &'a CallId, output: Option<&'a ResultId>) -> Traffic<&'a Value> {
+        if let Some(Some(brought)) = self.brings.get(input.index()) {
+            return Traffic::In(brought);
+        }
+        match output.and_then(|output| self.shows.get(output.0 as usize)) {
+            Some((_, true)) => Traffic::Nothing,
+            Some((Some(shown), false)) => Traffic::Seen(shown),
+            _ => Traffic::None,
+        }
     }
 
     fn insertion(&self, element: &Value) -> Option<CallId> {

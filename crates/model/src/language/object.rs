@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use selvedge_history::{Elements, Spec};
+use selvedge_history::{Elements, Spec, Traffic};
 
 use super::eval::{Answered, Evaluated, Reading, Words, fault};
 use super::labels::{FALSE, NameId, TRUE};
@@ -45,11 +45,6 @@ impl Method {
     /// Whether a result of 0 says that nothing was found. Where it could also be a value, `Running` says so.
     pub fn may_find_nothing(&self) -> bool {
         self.answers && self.returns_untouched
-    }
-
-    /// Whether the result says that nothing was put in or taken out.
-    fn refuses(&self, result: Value) -> bool {
-        result == 0 && self.may_find_nothing()
     }
 }
 
@@ -130,14 +125,14 @@ impl Spec for Running<'_> {
 impl Elements for Running<'_> {
     type Element = Value;
 
-    fn brings(&self, call: &Call, result: Option<&Value>) -> Option<Value> {
+    fn traffic<'a>(&'a self, call: &'a Call, result: Option<&'a Value>) -> Traffic<&'a Value> {
         let method = &self.object.methods[call.method as usize];
-        (method.puts && !result.is_some_and(|&result| method.refuses(result))).then_some(call.argument)
-    }
-
-    fn takes(&self, call: &Call, &result: &Value) -> Option<Value> {
-        let method = &self.object.methods[call.method as usize];
-        (method.takes && !method.puts && !method.refuses(result)).then_some(result)
+        match result {
+            Some(0) if method.may_find_nothing() => Traffic::None,
+            _ if method.puts => Traffic::In(&call.argument),
+            Some(result) if method.takes => Traffic::Out(result),
+            _ => Traffic::None,
+        }
     }
 
     fn calls(&self) -> Vec<Call> {

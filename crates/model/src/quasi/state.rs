@@ -7,6 +7,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use selvedge_history::Traffic;
 use smallvec::SmallVec;
 
 use crate::object::{Call, Criterion, Guard, Measure, ModelObject, Operation, Value};
@@ -333,11 +334,12 @@ impl<'a, T: ModelObject> Rules<'a, T> {
             return true;
         }
         let moved = |entries: &[Entry]| -> isize {
-            let count = |Entry { operation, .. }: &Entry| {
-                let (call, result) = (operation.call(), &operation.result);
-                let is_in = object.brings(&call, Some(result)) == Some(value);
-                isize::from(is_in) - isize::from(object.takes(&call, result) == Some(value))
-            };
+            let count =
+                |Entry { operation, .. }: &Entry| match object.traffic(&operation.call(), Some(&operation.result)) {
+                    Traffic::In(moved) if *moved == value => 1,
+                    Traffic::Out(moved) if *moved == value => -1,
+                    _ => 0,
+                };
             entries.iter().map(count).sum()
         };
         let pending = next.pending().iter().filter(|call| object.brings(call, None) == Some(value)).count();
