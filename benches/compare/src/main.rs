@@ -158,7 +158,7 @@ impl Places {
 
     fn c(&self, name: &str, settings: &Settings) -> Result<Measured, Error> {
         let flags = if name == TREIBER { vec!["-DTHREADS=3".to_string()] } else { Vec::new() };
-        let include = self.root.join("crates/runtime/include");
+        let include = self.root.join("crates/driver/include");
         let compiler = Compiler { cc: "gcc".into(), flags, include, runtime: self.runtime.clone() };
         let source = self.root.join(name);
         let path = self.scratch.join(source.file_stem().unwrap_or_default());

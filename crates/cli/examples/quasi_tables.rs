@@ -259,7 +259,7 @@ impl Bench {
     }
 
     fn run(&self, row: &Row) -> Result<ObjectReport, String> {
-        let include = self.root.join("crates/runtime/include");
+        let include = self.root.join("crates/driver/include");
         let flags = row.flags.iter().map(|flag| flag.to_string()).collect();
         let compiler = Compiler { cc: "gcc".into(), flags, include, runtime: self.runtime.clone() };
         let path = self.scratch.join("program");

@@ -10,29 +10,11 @@ use std::time::SystemTime;
 
 pub use selvedge_driver::hash::hash;
 use selvedge_driver::hash::hash_of_file;
-use selvedge_driver::{BEFORE_LIBSTDCXX, CompileError, Compiler, Program, compile, supported};
+use selvedge_driver::{CompileError, Compiler, Program, compile, supported, write_headers};
 use serde::{Deserialize, Serialize};
 
 use crate::library::Places;
 use crate::trouble::Trouble;
-
-/// What tests include. Part of the tool, so that it always fits the runtime.
-pub const HEADER: &str = include_str!("../../runtime/include/selvedge.h");
-/// What is read in place of libstdc++'s own, and reads that.
-const CONFIGURATION: &str = include_str!("../../runtime/include/before-libstdc++/bits/c++config.h");
-
-/// Writes what tests are compiled with.
-pub fn write_headers(include: &Path) -> io::Result<()> {
-    let before = include.join(BEFORE_LIBSTDCXX).join("bits");
-    fs::create_dir_all(&before)?;
-    fs::write(include.join("selvedge.h"), HEADER)?;
-    fs::write(before.join("c++config.h"), CONFIGURATION)
-}
-
-/// What [`write_headers`] writes, in a few digits.
-pub fn headers_hash() -> u64 {
-    hash([HEADER, CONFIGURATION].concat().as_bytes())
-}
 
 /// How a program is built: what a finding needs to build it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

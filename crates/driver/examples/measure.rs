@@ -15,7 +15,7 @@ fn measure() -> Result<(), String> {
     let search = serde_json::from_str(&format!("\"{strategy}\"")).map_err(|error| error.to_string())?;
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let profile = own.parent().and_then(Path::parent).ok_or("no directory above the program")?;
-    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/include");
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
     let runtime = profile.join("libselvedge_runtime.so");
     let compiler = Compiler { cc: "gcc".into(), flags: flags.to_vec(), include, runtime };
     let directory = std::env::temp_dir().join(format!("selvedge-measure-{}", std::process::id()));

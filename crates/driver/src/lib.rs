@@ -6,6 +6,7 @@
 mod compile;
 mod finding;
 pub mod hash;
+mod headers;
 mod ledger;
 mod object;
 mod report;
@@ -17,11 +18,12 @@ mod settings;
 mod source;
 mod watch;
 
-pub use compile::{ASSEMBLER, BEFORE_LIBSTDCXX, CompileError, Compiler, Source, assemble, compile, supported};
+pub use compile::{ASSEMBLER, CompileError, Compiler, Source, assemble, compile, supported};
 pub use finding::{
     Finding, FindingError, FindingKind, HELD_STILL, OtherAccess, Place, RETURNED, STUCK, StepRecord, ThreadRecord,
     Waits,
 };
+pub use headers::{BEFORE_LIBSTDCXX, HEADER, headers_hash, write_headers};
 pub use ledger::{Answer, Ended, Errand, Ledger, Phase};
 pub use object::{
     BuiltInRecord, MatrixRecord, ObjectFinding, ObjectKind, ObjectReport, ObjectSettings, QuasiCounts, QuasiRecord,

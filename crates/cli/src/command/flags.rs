@@ -6,14 +6,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use selvedge_driver::{ASSEMBLER, Compiler, assemble, supported};
+use selvedge_driver::{ASSEMBLER, Compiler, HEADER, assemble, headers_hash, supported, write_headers};
 
 use super::convert::to_file_or_stdout;
 use super::output;
 use crate::cache;
 use crate::exit::Exit;
 use crate::library::Places;
-use crate::program::{HEADER, hash, headers_hash, write_headers};
+use crate::program::hash;
 use crate::report::print::{complain, say};
 use crate::report::tested::quoted;
 use crate::trouble::Trouble;

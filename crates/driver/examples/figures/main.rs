@@ -36,7 +36,7 @@ impl Places {
             return Err("the runtime could not be built".into());
         }
         let runtime = root.join("target/release/libselvedge_runtime.so");
-        let include = root.join("crates/runtime/include");
+        let include = root.join("crates/driver/include");
         let compiler = Compiler { cc: "gcc".into(), flags: Vec::new(), include, runtime };
         let scratch = root.join("target/figures");
         std::fs::create_dir_all(&scratch)?;

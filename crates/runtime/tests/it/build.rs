@@ -59,7 +59,7 @@ pub fn build_with(cc: &str, source: &Path, flags: &[&str], directory: &Path) -> 
     let compiler = Compiler {
         cc: cc.into(),
         flags: flags.iter().map(|flag| flag.to_string()).collect(),
-        include: root().join("crates/runtime/include"),
+        include: root().join("crates/driver/include"),
         runtime: runtime(),
     };
     let path = directory.join("program");

@@ -7,7 +7,7 @@ use selvedge_driver::{CompileError, Compiler, Program, RunError, Search, Setting
 use crate::build::{build, root, runtime, scratch, settings};
 
 fn compiler() -> Compiler {
-    let include = root().join("crates/runtime/include");
+    let include = root().join("crates/driver/include");
     Compiler { cc: "gcc".into(), flags: vec![], include, runtime: runtime() }
 }
 

@@ -54,7 +54,7 @@ fn kinds(cc: &str, flags: &[&str], sources: &[PathBuf], directory: &Path) -> Vec
     let compiler = Compiler {
         cc: cc.into(),
         flags: flags.iter().map(|flag| (*flag).to_owned()).collect(),
-        include: root().join("crates/runtime/include"),
+        include: root().join("crates/driver/include"),
         runtime: runtime(),
     };
     let path = directory.join("program");

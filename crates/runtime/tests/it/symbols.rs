@@ -58,7 +58,7 @@ fn what_is_emitted_is_linked() {
             if cc.contains("clang") {
                 flags.extend(["-mllvm", "-tsan-compound-read-before-write=1"].map(str::to_string));
             }
-            let include = root().join("crates/runtime/include");
+            let include = root().join("crates/driver/include");
             let compiler = Compiler { cc: cc.clone(), flags, include, runtime: runtime() };
             let output = directory.join("emits");
             compile(&compiler, &[programs.join("emits.c"), programs.join("emits.cc")], &output)
