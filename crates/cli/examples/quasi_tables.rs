@@ -243,7 +243,7 @@ What is taken here:
 struct Bench {
     runtime: PathBuf,
     root: PathBuf,
-    scratch: PathBuf,
+    scratch: tempfile::TempDir,
 }
 
 impl Bench {
@@ -253,8 +253,7 @@ impl Bench {
         let places = [profile.join("libselvedge_runtime.so"), profile.join("deps/libselvedge_runtime.so")];
         let runtime = places.into_iter().find(|place| place.exists()).ok_or("the runtime was not built")?;
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let scratch = std::env::temp_dir().join(format!("selvedge-tables-{}", std::process::id()));
-        std::fs::create_dir_all(&scratch).map_err(|error| error.to_string())?;
+        let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
         Ok(Bench { runtime, root, scratch })
     }
 
@@ -262,7 +261,7 @@ impl Bench {
         let include = self.root.join("crates/driver/include");
         let flags = row.flags.iter().map(|flag| flag.to_string()).collect();
         let compiler = Compiler { cc: "gcc".into(), flags, include, runtime: self.runtime.clone() };
-        let path = self.scratch.join("program");
+        let path = self.scratch.path().join("program");
         let source = self.root.join("corpus/relaxed").join(row.program).with_extension("c");
         compile(&compiler, &[source], &path).map_err(|error| error.to_string())?;
         let mut settings = Settings { search: Search::Dpor, ..Settings::default() };
@@ -273,7 +272,7 @@ impl Bench {
             "keep-going".to_owned(),
             "no-shrink".to_owned(),
         ];
-        let session = run(&Program { path, arguments: vec![] }, &settings, &self.scratch);
+        let session = run(&Program { path, arguments: vec![] }, &settings, self.scratch.path());
         let report = session.map_err(|error| error.to_string())?.report;
         let object = report.objects.into_iter().next().ok_or("there is no object")?;
         match &object.error {

@@ -115,9 +115,9 @@ mod tests {
 
     #[test]
     fn debuggers_are_found_on_the_path() {
-        let directory = std::env::temp_dir().join(format!("selvedge-debugger-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        let paths = [PathBuf::from("/nowhere"), directory.clone()];
+        let made = tempfile::tempdir().unwrap();
+        let directory = made.path();
+        let paths = [PathBuf::from("/nowhere"), directory.to_owned()];
         let find = |name| Debugger::find_in(name, &paths);
         assert_eq!(find(None), Err("there is no debugger: expected gdb or lldb on the PATH".to_owned()));
         assert_eq!(find(Some("gdb")), Err("there is no debugger `gdb`".to_owned()));
@@ -128,7 +128,6 @@ mod tests {
         assert_eq!(find(None), Ok(Debugger::Gdb(directory.join("gdb"))));
         let path = directory.join("gdb");
         assert_eq!(find(path.to_str()), Ok(Debugger::Gdb(path.clone())));
-        std::fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]

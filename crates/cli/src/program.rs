@@ -5,13 +5,12 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
 
 pub use selvedge_driver::hash::hash;
 use selvedge_driver::hash::hash_of_file;
 use selvedge_driver::{CompileError, Compiler, Program, compile, supported, write_headers};
 use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
 
 use crate::library::Places;
 use crate::trouble::Trouble;
@@ -41,31 +40,21 @@ pub struct Built {
     _scratch: Scratch,
 }
 
-/// A directory that goes away.
+/// A directory that goes away. What is left behind in a directory for temporary files harms nobody.
 #[derive(Debug)]
-pub struct Scratch(PathBuf);
+pub struct Scratch(TempDir);
 
 impl Scratch {
     /// A new one under `temporary`; never one that somebody else made.
     pub fn new(temporary: &Path) -> io::Result<Self> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |now| now.as_nanos());
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let directory = temporary.join(format!("selvedge-{}-{now}-{number}", std::process::id()));
-        fs::create_dir(&directory)?;
-        Ok(Scratch(directory.canonicalize()?))
+        // The process is part of the name, so that a program under test can be told from others.
+        let prefix = format!("selvedge-{}-", std::process::id());
+        tempfile::Builder::new().prefix(&prefix).tempdir_in(temporary.canonicalize()?).map(Scratch)
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What is left behind in a directory for temporary files harms nobody.
-        let _ = fs::remove_dir_all(&self.0);
+        self.0.path()
     }
 }
 

@@ -317,8 +317,7 @@ fn an_interrupt_ends_the_search_with_what_is_known() {
     let mut text = String::new();
     while !text.ends_with("running 1 test\n") && stdout.read_line(&mut text).expect("text") > 0 {}
     std::thread::sleep(std::time::Duration::from_secs(2));
-    let kill = format!("kill -INT {}", child.id());
-    let _ = Command::new("sh").args(["-c", &kill]).status();
+    signal(child.id(), Signal::INT);
     stdout.read_to_string(&mut text).expect("text");
     let output = child.wait_with_output().expect("it ends");
     let run = Run { stdout: text, ..Run::new(output) };

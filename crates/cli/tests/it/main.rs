@@ -29,6 +29,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use rustix::process::{Pid, Signal};
+
 /// The root of the repository, where every run starts.
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -93,6 +95,12 @@ fn file(name: &str, content: &[u8]) -> String {
     let path = scratch(name);
     std::fs::write(&path, content).expect("the scratch directory is writable");
     path.to_str().expect("the scratch directory has a plain name").to_owned()
+}
+
+/// Sends a signal to a process.
+fn signal(process: u32, signal: Signal) {
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw).expect("a process");
+    rustix::process::kill_process(process, signal).expect("it is there");
 }
 
 fn scratch(name: &str) -> PathBuf {

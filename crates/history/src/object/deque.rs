@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 
 use super::method::{self, Method};
-use super::{Misuse, Object};
-use crate::{Spec, Value};
+use super::{Misuse, Object, answered};
+use crate::{Elements, Spec, Value};
 
 /// An unbounded double-ended queue. Removing from an empty one answers nil.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,6 +57,14 @@ impl Spec for Deque {
 
     fn initial(&self) -> Self::State {
         VecDeque::new()
+    }
+
+    fn apply(&self, state: &Self::State, input: &Input, out: &mut Vec<(Value, Self::State)>) {
+        let answer = match input {
+            Input::Push(..) => Value::Nil,
+            Input::Pop(side) | Input::Peek(side) => at(state, *side).clone(),
+        };
+        answered(self, state, input, answer, out);
     }
 
     fn step(&self, state: &Self::State, input: &Input, output: Option<&Value>, next: &mut Vec<Self::State>) {
@@ -114,11 +122,47 @@ impl Object for Deque {
             Input::Pop(_) | Input::Peek(_) => Ok(()),
         }
     }
+}
 
-    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
-        answers.push(match input {
-            Input::Push(..) => Value::Nil,
-            Input::Pop(side) | Input::Peek(side) => at(state, *side).clone(),
-        });
+impl Elements for Deque {
+    type Element = Value;
+
+    fn brings(&self, input: &Input, _: Option<&Value>) -> Option<Value> {
+        match input {
+            Input::Push(_, value) => Some(value.clone()),
+            _ => None,
+        }
+    }
+
+    fn takes(&self, input: &Input, output: &Value) -> Option<Value> {
+        (matches!(input, Input::Pop(_)) && !output.is_nil()).then(|| output.clone())
+    }
+
+    fn sees(&self, input: &Input, output: &Value) -> Option<Value> {
+        (matches!(input, Input::Peek(_)) && !output.is_nil()).then(|| output.clone())
+    }
+
+    fn finds_nothing(&self, input: &Input, output: &Value) -> bool {
+        !matches!(input, Input::Push(..)) && output.is_nil()
+    }
+
+    fn calls(&self) -> Vec<Input> {
+        vec![Input::Pop(Side::Front), Input::Pop(Side::Back), Input::Peek(Side::Front), Input::Peek(Side::Back)]
+    }
+
+    fn insertion(&self, element: &Value) -> Option<Input> {
+        Some(Input::Push(Side::Back, element.clone()))
+    }
+
+    fn method_name(&self, input: &Input) -> String {
+        let name = match input {
+            Input::Push(Side::Front, _) => "push_front",
+            Input::Push(Side::Back, _) => "push_back",
+            Input::Pop(Side::Front) => "pop_front",
+            Input::Pop(Side::Back) => "pop_back",
+            Input::Peek(Side::Front) => "peek_front",
+            Input::Peek(Side::Back) => "peek_back",
+        };
+        name.to_owned()
     }
 }

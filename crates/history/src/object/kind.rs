@@ -67,7 +67,7 @@ pub trait ObjectVisitor {
     fn visit<O: Object + Sync + 'static>(self, object: O) -> Self::Answer
     where
         O::State: fmt::Debug + Send + Sync,
-        O::Input: fmt::Debug + Clone + PartialEq + Send + Sync;
+        O::Input: fmt::Debug + Send + Sync;
 }
 
 impl Kind {

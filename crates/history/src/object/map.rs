@@ -4,7 +4,7 @@
 //! Invariant: a state holds no nil; an absent key is `None`.
 
 use super::method::{self, Method};
-use super::{Misuse, Object};
+use super::{Misuse, Object, answered};
 use crate::{History, Normal, Spec, Value};
 
 /// One key of a map, absent unless stated otherwise.
@@ -20,7 +20,7 @@ pub struct Map {
 }
 
 /// A call of one key of a map.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
     /// Looks at the value.
     Get,
@@ -86,6 +86,17 @@ impl Spec for Map {
 
     fn initial(&self) -> Self::State {
         self.initial.clone()
+    }
+
+    fn apply(&self, state: &Self::State, input: &Input, out: &mut Vec<(Value, Self::State)>) {
+        let answer = match (input, state) {
+            (Input::Get, None) => return out.extend([(Value::Nil, None), (Value::text(""), None)]),
+            (Input::Get | Input::Remove | Input::Take, Some(value)) => value.clone(),
+            (Input::Remove, None) => Value::Bool(false),
+            (Input::Take, None) | (Input::Put(_) | Input::Append(_), _) => Value::Nil,
+            (Input::Contains, _) => Value::Bool(state.is_some()),
+        };
+        answered(self, state, input, answer, out);
     }
 
     fn step(&self, state: &Self::State, input: &Input, output: Option<&Value>, next: &mut Vec<Self::State>) {
@@ -179,19 +190,6 @@ impl Object for Map {
             Input::Put(_) | Input::Append(_) => method::acknowledged(output),
             Input::Get | Input::Remove | Input::Take => Ok(()),
             Input::Contains => method::truth(output),
-        }
-    }
-
-    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
-        match (input, state) {
-            (Input::Get, None) => answers.extend([Value::Nil, Value::text("")]),
-            (Input::Get | Input::Remove | Input::Take, Some(value)) => answers.push(value.clone()),
-            (Input::Remove, None) => answers.push(Value::Bool(false)),
-            (Input::Take, None) | (Input::Put(_), _) => answers.push(Value::Nil),
-            (Input::Append(tail), _) => {
-                answers.extend(appended(state.as_ref(), tail).map(|_| Value::Nil));
-            }
-            (Input::Contains, _) => answers.push(Value::Bool(state.is_some())),
         }
     }
 }

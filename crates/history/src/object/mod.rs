@@ -3,7 +3,8 @@
 //! One file an object. An object is a [`Spec`] over [`Value`] results that also says which method names it takes and
 //! which arguments and results fit them ([`Object`]). [`Kind`] is the closed list that the command line knows.
 //! Invariant: [`Object::admits`] stands before [`Spec::step`]; a specification may take it that a result has the right
-//! type, and where a log leaves a result out (nil) for a call that has one, every result fits.
+//! type, and where a log leaves a result out (nil) for a call that has one, every result fits. That is why most objects
+//! write `step` themselves, and have [`Spec::apply`] ask it.
 
 use std::fmt;
 
@@ -47,14 +48,23 @@ pub trait Object: Spec<Output = Value> {
     /// Checks that `output` is a result that the call can have at all (its type, not its truth).
     fn admits(&self, input: &Self::Input, output: &Value) -> Result<(), Misuse>;
 
-    /// Pushes every result that the call may return in `state`: what a pending operation may have answered. Nothing is
-    /// pushed when it blocks. Where every value is possible, nil stands for all of them.
-    fn answers(&self, state: &Self::State, input: &Self::Input, answers: &mut Vec<Value>);
-
     /// Whether a result may tell what the state was all along. Then a step without a result does not name every state after it: one that is known later may be another.
     fn is_told_by_results(&self) -> bool {
         false
     }
+}
+
+/// [`Spec::apply`] of an object that writes [`Spec::step`] itself: pushes the answer with every state that it leads to.
+fn answered<O: Object>(
+    object: &O,
+    state: &O::State,
+    input: &O::Input,
+    answer: Value,
+    out: &mut Vec<(Value, O::State)>,
+) {
+    let mut next = Vec::new();
+    object.step(state, input, Some(&answer), &mut next);
+    out.extend(next.into_iter().map(|after| (answer.clone(), after)));
 }
 
 /// Why a call or a return does not fit an object.

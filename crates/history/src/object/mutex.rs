@@ -5,7 +5,7 @@
 
 use super::method::Method;
 pub use super::permit::Input;
-use super::{Misuse, Object};
+use super::{Misuse, Object, answered};
 use crate::{Spec, Value};
 
 /// A mutex, free at first.
@@ -26,6 +26,14 @@ impl Spec for Mutex {
 
     fn initial(&self) -> bool {
         false
+    }
+
+    fn apply(&self, held: &bool, input: &Input, out: &mut Vec<(Value, bool)>) {
+        let answer = match input {
+            Input::Acquire | Input::Release => Value::Nil,
+            Input::TryAcquire => Value::Bool(!held),
+        };
+        answered(self, held, input, answer, out);
     }
 
     fn step(&self, held: &bool, input: &Input, output: Option<&Value>, next: &mut Vec<bool>) {
@@ -57,14 +65,5 @@ impl Object for Mutex {
 
     fn admits(&self, input: &Input, output: &Value) -> Result<(), Misuse> {
         input.admits(output)
-    }
-
-    fn answers(&self, held: &bool, input: &Input, answers: &mut Vec<Value>) {
-        match input {
-            Input::Acquire if !held => answers.push(Value::Nil),
-            Input::Release if *held => answers.push(Value::Nil),
-            Input::TryAcquire => answers.push(Value::Bool(!held)),
-            _ => {}
-        }
     }
 }

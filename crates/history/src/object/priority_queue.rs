@@ -6,8 +6,8 @@
 use std::cmp::Ordering;
 
 use super::method::{self, Method};
-use super::{Misuse, Object};
-use crate::{Spec, Value};
+use super::{Misuse, Object, answered};
+use crate::{Elements, Spec, Value};
 
 /// Which value comes out first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,6 +113,14 @@ impl Spec for PriorityQueue {
         Vec::new()
     }
 
+    fn apply(&self, state: &Self::State, input: &Input, out: &mut Vec<(Value, Self::State)>) {
+        let answer = match input {
+            Input::Insert(_) => Value::Nil,
+            Input::Poll | Input::Peek => state.last().cloned().unwrap_or_default(),
+        };
+        answered(self, state, input, answer, out);
+    }
+
     fn step(&self, state: &Self::State, input: &Input, output: Option<&Value>, next: &mut Vec<Self::State>) {
         let fits = || output.is_none_or(|seen| *seen == *state.last().unwrap_or(&Value::Nil));
         match input {
@@ -167,11 +175,49 @@ impl Object for PriorityQueue {
             }
         }
     }
+}
 
-    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
-        answers.push(match input {
-            Input::Insert(_) => Value::Nil,
-            Input::Poll | Input::Peek => state.last().cloned().unwrap_or_default(),
-        });
+impl Elements for PriorityQueue {
+    type Element = Value;
+
+    fn brings(&self, input: &Input, _: Option<&Value>) -> Option<Value> {
+        match input {
+            Input::Insert(value) => Some(value.clone()),
+            _ => None,
+        }
+    }
+
+    fn takes(&self, input: &Input, output: &Value) -> Option<Value> {
+        (matches!(input, Input::Poll) && !output.is_nil()).then(|| output.clone())
+    }
+
+    fn sees(&self, input: &Input, output: &Value) -> Option<Value> {
+        (matches!(input, Input::Peek) && !output.is_nil()).then(|| output.clone())
+    }
+
+    fn finds_nothing(&self, input: &Input, output: &Value) -> bool {
+        !matches!(input, Input::Insert(_)) && output.is_nil()
+    }
+
+    fn calls(&self) -> Vec<Input> {
+        vec![Input::Poll, Input::Peek]
+    }
+
+    fn insertion(&self, element: &Value) -> Option<Input> {
+        let fits = matches!(element, Value::Int(_) | Value::Text(_));
+        fits.then(|| Input::Insert(element.clone()))
+    }
+
+    fn ahead(&self, state: &Self::State, element: &Value) -> usize {
+        state.iter().rev().position(|other| other == element).unwrap_or(0)
+    }
+
+    fn method_name(&self, input: &Input) -> String {
+        let name = match input {
+            Input::Insert(_) => "insert",
+            Input::Poll => "poll",
+            Input::Peek => "peek",
+        };
+        name.to_owned()
     }
 }

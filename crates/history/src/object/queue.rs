@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 
 use super::method::{self, Method};
-use super::{Misuse, Object};
-use crate::{Spec, Value};
+use super::{Misuse, Object, answered};
+use crate::{Elements, Spec, Value};
 
 /// An unbounded queue. Removing from an empty one answers nil.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,6 +36,14 @@ impl Spec for Queue {
 
     fn initial(&self) -> Self::State {
         VecDeque::new()
+    }
+
+    fn apply(&self, state: &Self::State, input: &Input, out: &mut Vec<(Value, Self::State)>) {
+        let answer = match input {
+            Input::Enq(_) => Value::Nil,
+            Input::Deq | Input::Peek => state.front().cloned().unwrap_or_default(),
+        };
+        answered(self, state, input, answer, out);
     }
 
     fn step(&self, state: &Self::State, input: &Input, output: Option<&Value>, next: &mut Vec<Self::State>) {
@@ -88,11 +96,52 @@ impl Object for Queue {
             Input::Deq | Input::Peek => Ok(()),
         }
     }
+}
 
-    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
-        answers.push(match input {
-            Input::Enq(_) => Value::Nil,
-            Input::Deq | Input::Peek => state.front().cloned().unwrap_or_default(),
-        });
+impl Elements for Queue {
+    type Element = Value;
+
+    fn brings(&self, input: &Input, _: Option<&Value>) -> Option<Value> {
+        match input {
+            Input::Enq(value) => Some(value.clone()),
+            _ => None,
+        }
+    }
+
+    fn takes(&self, input: &Input, output: &Value) -> Option<Value> {
+        (matches!(input, Input::Deq) && !output.is_nil()).then(|| output.clone())
+    }
+
+    fn sees(&self, input: &Input, output: &Value) -> Option<Value> {
+        (matches!(input, Input::Peek) && !output.is_nil()).then(|| output.clone())
+    }
+
+    fn finds_nothing(&self, input: &Input, output: &Value) -> bool {
+        !matches!(input, Input::Enq(_)) && output.is_nil()
+    }
+
+    fn calls(&self) -> Vec<Input> {
+        vec![Input::Deq, Input::Peek]
+    }
+
+    fn insertion(&self, element: &Value) -> Option<Input> {
+        Some(Input::Enq(element.clone()))
+    }
+
+    fn ahead(&self, state: &Self::State, element: &Value) -> usize {
+        state.iter().position(|other| other == element).unwrap_or(0)
+    }
+
+    fn is_first_in_first_out(&self) -> bool {
+        true
+    }
+
+    fn method_name(&self, input: &Input) -> String {
+        let name = match input {
+            Input::Enq(_) => "enq",
+            Input::Deq => "deq",
+            Input::Peek => "peek",
+        };
+        name.to_owned()
     }
 }

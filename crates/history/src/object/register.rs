@@ -4,7 +4,7 @@
 
 use super::method::{self, Method};
 use super::{Misuse, Object};
-use crate::{Spec, Value};
+use crate::{Elements, Spec, Value};
 
 /// A register. It holds nil at first unless stated otherwise.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +41,13 @@ impl Spec for Register {
         self.initial.clone()
     }
 
+    fn apply(&self, state: &Value, input: &Input, out: &mut Vec<(Value, Value)>) {
+        out.push(match input {
+            Input::Read => (state.clone(), state.clone()),
+            Input::Write(value) => (Value::Nil, value.clone()),
+        });
+    }
+
     fn step(&self, state: &Value, input: &Input, output: Option<&Value>, next: &mut Vec<Value>) {
         match input {
             Input::Read => {
@@ -75,11 +82,20 @@ impl Object for Register {
             Input::Write(_) => method::acknowledged(output),
         }
     }
+}
 
-    fn answers(&self, state: &Value, input: &Input, answers: &mut Vec<Value>) {
-        answers.push(match input {
-            Input::Read => state.clone(),
-            Input::Write(_) => Value::Nil,
-        });
+impl Elements for Register {
+    type Element = Value;
+
+    fn calls(&self) -> Vec<Input> {
+        vec![Input::Read]
+    }
+
+    fn method_name(&self, input: &Input) -> String {
+        let name = match input {
+            Input::Read => "read",
+            Input::Write(_) => "write",
+        };
+        name.to_owned()
     }
 }

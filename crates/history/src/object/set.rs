@@ -4,8 +4,8 @@
 //! state rarely holds more than one.
 
 use super::method::{self, Method};
-use super::{Misuse, Object};
-use crate::{Spec, Value};
+use super::{Misuse, Object, answered};
+use crate::{Elements, Spec, Value};
 
 /// A set. Adding answers whether the value was absent, removing whether it was present; a log that does not record these
 /// answers has nil for them, which fits both.
@@ -36,6 +36,11 @@ impl Spec for Set {
 
     fn initial(&self) -> Self::State {
         Vec::new()
+    }
+
+    fn apply(&self, state: &Self::State, input: &Input, out: &mut Vec<(Value, Self::State)>) {
+        let (Input::Add(value) | Input::Remove(value) | Input::Contains(value)) = input;
+        answered(self, state, input, answer(input, state.binary_search(value).is_ok()), out);
     }
 
     fn step(&self, state: &Self::State, input: &Input, output: Option<&Value>, next: &mut Vec<Self::State>) {
@@ -90,9 +95,44 @@ impl Object for Set {
             Input::Contains(_) => method::truth(output),
         }
     }
+}
 
-    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
-        let (Input::Add(value) | Input::Remove(value) | Input::Contains(value)) = input;
-        answers.push(answer(input, state.binary_search(value).is_ok()));
+impl Elements for Set {
+    type Element = Value;
+
+    fn brings(&self, input: &Input, output: Option<&Value>) -> Option<Value> {
+        match input {
+            Input::Add(value) if output != Some(&Value::Bool(false)) => Some(value.clone()),
+            _ => None,
+        }
+    }
+
+    fn takes(&self, input: &Input, output: &Value) -> Option<Value> {
+        match input {
+            Input::Remove(value) if *output == Value::Bool(true) => Some(value.clone()),
+            _ => None,
+        }
+    }
+
+    fn sees(&self, input: &Input, output: &Value) -> Option<Value> {
+        match (input, output) {
+            (Input::Contains(value), Value::Bool(true)) | (Input::Add(value), Value::Bool(false)) => {
+                Some(value.clone())
+            }
+            _ => None,
+        }
+    }
+
+    fn insertion(&self, element: &Value) -> Option<Input> {
+        Some(Input::Add(element.clone()))
+    }
+
+    fn method_name(&self, input: &Input) -> String {
+        let name = match input {
+            Input::Add(_) => "add",
+            Input::Remove(_) => "remove",
+            Input::Contains(_) => "contains",
+        };
+        name.to_owned()
     }
 }

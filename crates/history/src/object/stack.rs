@@ -3,8 +3,8 @@
 //! Invariant: a state never holds nil, which is the answer of an empty stack.
 
 use super::method::{self, Method};
-use super::{Misuse, Object};
-use crate::{Spec, Value};
+use super::{Misuse, Object, answered};
+use crate::{Elements, Spec, Value};
 
 /// An unbounded stack. Removing from an empty one answers nil.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,6 +32,14 @@ impl Spec for Stack {
 
     fn initial(&self) -> Self::State {
         Vec::new()
+    }
+
+    fn apply(&self, state: &Self::State, input: &Input, out: &mut Vec<(Value, Self::State)>) {
+        let answer = match input {
+            Input::Push(_) => Value::Nil,
+            Input::Pop | Input::Peek => state.last().cloned().unwrap_or_default(),
+        };
+        answered(self, state, input, answer, out);
     }
 
     fn step(&self, state: &Self::State, input: &Input, output: Option<&Value>, next: &mut Vec<Self::State>) {
@@ -77,11 +85,48 @@ impl Object for Stack {
             Input::Pop | Input::Peek => Ok(()),
         }
     }
+}
 
-    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
-        answers.push(match input {
-            Input::Push(_) => Value::Nil,
-            Input::Pop | Input::Peek => state.last().cloned().unwrap_or_default(),
-        });
+impl Elements for Stack {
+    type Element = Value;
+
+    fn brings(&self, input: &Input, _: Option<&Value>) -> Option<Value> {
+        match input {
+            Input::Push(value) => Some(value.clone()),
+            _ => None,
+        }
+    }
+
+    fn takes(&self, input: &Input, output: &Value) -> Option<Value> {
+        (matches!(input, Input::Pop) && !output.is_nil()).then(|| output.clone())
+    }
+
+    fn sees(&self, input: &Input, output: &Value) -> Option<Value> {
+        (matches!(input, Input::Peek) && !output.is_nil()).then(|| output.clone())
+    }
+
+    fn finds_nothing(&self, input: &Input, output: &Value) -> bool {
+        !matches!(input, Input::Push(_)) && output.is_nil()
+    }
+
+    fn calls(&self) -> Vec<Input> {
+        vec![Input::Pop, Input::Peek]
+    }
+
+    fn insertion(&self, element: &Value) -> Option<Input> {
+        Some(Input::Push(element.clone()))
+    }
+
+    fn ahead(&self, state: &Self::State, element: &Value) -> usize {
+        state.iter().rev().position(|other| other == element).unwrap_or(0)
+    }
+
+    fn method_name(&self, input: &Input) -> String {
+        let name = match input {
+            Input::Push(_) => "push",
+            Input::Pop => "pop",
+            Input::Peek => "peek",
+        };
+        name.to_owned()
     }
 }

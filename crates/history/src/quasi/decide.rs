@@ -7,10 +7,9 @@
 
 use super::plan::Subject;
 use super::search::{Found, search};
-use super::sequential::Sequential;
 use super::witness::{Orders, Placed, orders};
 use super::{Classing, Reading, Rules};
-use crate::{Budget, End, History, Limit, OpId, Verdict};
+use crate::{Budget, Elements, End, History, Limit, OpId, Verdict};
 
 /// How much further than asked a factor is looked for that would do.
 const FACTOR_MORE: u32 = 4;
@@ -76,7 +75,7 @@ pub type Decided<S> = Verdict<
 >;
 
 /// A history with its specification and its rules.
-pub struct Question<'a, S: Sequential> {
+pub struct Question<'a, S: Elements> {
     /// What the object may do.
     pub spec: &'a S,
     /// What it did.
@@ -93,7 +92,7 @@ pub struct Question<'a, S: Sequential> {
     pub budget: &'a Budget,
 }
 
-impl<S: Sequential> Question<'_, S> {
+impl<S: Elements> Question<'_, S> {
     /// Decides it. Counts configurations in `states`.
     pub fn decide(&self, states: &mut u64) -> Decided<S> {
         self.decide_with(EFFORT, states)
@@ -280,7 +279,7 @@ enum Larger {
 }
 
 /// A prefix that fails.
-struct Prefix<S: Sequential> {
+struct Prefix<S: Elements> {
     events: u32,
     /// Without its last event it passes.
     is_shortest: bool,

@@ -6,15 +6,14 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::sequential::Sequential;
-use crate::Value;
+use crate::{Elements, Spec};
 
 /// A call with its result, numbered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Label(pub u32);
 
 /// What a label stands for.
-pub(super) struct Meaning<S: Sequential> {
+pub(super) struct Meaning<S: Elements> {
     pub input: S::Input,
     /// `None`: a pending call whose result is left open until the legal run executes it.
     pub output: Option<S::Output>,
@@ -22,18 +21,18 @@ pub(super) struct Meaning<S: Sequential> {
     /// For a pending call whose result is left open: the event before which it was emitted.
     pub at: u32,
     /// The value that must have been put in, and whether it is taken out.
-    pub needs: Option<(Value, bool)>,
+    pub needs: Option<(S::Element, bool)>,
 }
 
-type Key<S> = (<S as crate::Spec>::Input, Option<<S as crate::Spec>::Output>, u16, u32);
+type Key<S> = (<S as Spec>::Input, Option<<S as Spec>::Output>, u16, u32);
 
 /// All labels seen so far.
-pub(super) struct Labels<S: Sequential> {
+pub(super) struct Labels<S: Elements> {
     meanings: Vec<Meaning<S>>,
     index: HashMap<Key<S>, Label, RandomState>,
 }
 
-impl<S: Sequential> Labels<S> {
+impl<S: Elements> Labels<S> {
     pub fn new() -> Self {
         Labels { meanings: Vec::new(), index: HashMap::default() }
     }
@@ -52,7 +51,7 @@ impl<S: Sequential> Labels<S> {
         self.intern((input.clone(), None, class, at), None)
     }
 
-    fn intern(&mut self, key: Key<S>, needs: Option<(Value, bool)>) -> Label {
+    fn intern(&mut self, key: Key<S>, needs: Option<(S::Element, bool)>) -> Label {
         let next = Label(self.meanings.len() as u32);
         let label = *self.index.entry(key.clone()).or_insert(next);
         if label == next {

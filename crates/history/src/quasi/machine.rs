@@ -11,8 +11,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use super::label::{Label, Labels};
-use super::sequential::Sequential;
-use crate::{History, Value};
+use crate::{Elements, History};
 
 type Map<K, V> = HashMap<K, V, RandomState>;
 
@@ -22,7 +21,7 @@ pub(super) struct StateId(pub u32);
 
 /// What follows a specification from state to state. Events are counted in the history: `at` is the number of those that
 /// have passed.
-pub(super) trait Machine<S: Sequential> {
+pub(super) trait Machine<S: Elements> {
     fn start(&mut self) -> StateId;
 
     /// Pushes every state after the operation.
@@ -32,7 +31,7 @@ pub(super) trait Machine<S: Sequential> {
     fn results(&self, state: StateId, at: u32, input: &S::Input, results: &mut Vec<S::Output>);
 
     /// How many values must at least be taken out before this one can be. Holds for values put in once.
-    fn ahead(&self, state: StateId, value: &Value) -> usize;
+    fn ahead(&self, state: StateId, value: &S::Element) -> usize;
 
     /// The insertion whose value left between the two states, where insertions are not steps of their own.
     fn taken(&self, before: StateId, after: StateId) -> Option<u32>;
@@ -65,19 +64,19 @@ impl<T: Clone + Eq + std::hash::Hash> Arena<T> {
 }
 
 /// Any specification, one step at a time.
-pub(super) struct Stepwise<'a, S: Sequential> {
+pub(super) struct Stepwise<'a, S: Elements> {
     spec: &'a S,
     arena: Arena<S::State>,
     known: Map<(StateId, Label), Box<[StateId]>>,
 }
 
-impl<'a, S: Sequential> Stepwise<'a, S> {
+impl<'a, S: Elements> Stepwise<'a, S> {
     pub fn new(spec: &'a S) -> Self {
         Stepwise { spec, arena: Arena::new(), known: Map::default() }
     }
 }
 
-impl<S: Sequential> Machine<S> for Stepwise<'_, S> {
+impl<S: Elements> Machine<S> for Stepwise<'_, S> {
     fn start(&mut self) -> StateId {
         self.arena.intern(self.spec.initial())
     }
@@ -98,10 +97,10 @@ impl<S: Sequential> Machine<S> for Stepwise<'_, S> {
     }
 
     fn results(&self, state: StateId, _: u32, input: &S::Input, results: &mut Vec<S::Output>) {
-        self.spec.results(self.arena.get(state), input, results);
+        self.spec.answers(self.arena.get(state), input, results);
     }
 
-    fn ahead(&self, state: StateId, value: &Value) -> usize {
+    fn ahead(&self, state: StateId, value: &S::Element) -> usize {
         self.spec.ahead(self.arena.get(state), value)
     }
 
@@ -111,11 +110,11 @@ impl<S: Sequential> Machine<S> for Stepwise<'_, S> {
 }
 
 /// An insertion of a queue.
-struct Insertion {
+struct Insertion<E> {
     op: u32,
     call: u32,
     ret: u32,
-    value: Value,
+    value: E,
 }
 
 /// Which insertions the legal run has taken out again: all before `base`, and `more` (ascending).
@@ -140,22 +139,22 @@ impl Gone {
 }
 
 /// A queue whose insertions take effect in any order that their precedence allows.
-pub(super) struct FirstInFirstOut<'a, S: Sequential> {
+pub(super) struct FirstInFirstOut<'a, S: Elements> {
     spec: &'a S,
     /// In the order of the calls.
-    insertions: Vec<Insertion>,
-    by_value: Map<Value, Vec<u32>>,
+    insertions: Vec<Insertion<S::Element>>,
+    by_value: Map<S::Element, Vec<u32>>,
     empty: S::Output,
-    output: Map<Value, S::Output>,
+    output: Map<S::Element, S::Output>,
     arena: Arena<Gone>,
 }
 
-impl<'a, S: Sequential> FirstInFirstOut<'a, S> {
+impl<'a, S: Elements> FirstInFirstOut<'a, S> {
     /// `None` where the history has operations that do more than put in and take out.
     pub fn new(spec: &'a S, history: &History<S::Input, S::Output>) -> Option<Self> {
         let mut empty = Vec::new();
-        let (_, removal) = spec.probes().into_iter().next()?;
-        spec.results(&spec.initial(), &removal, &mut empty);
+        let removal = spec.calls().into_iter().next()?;
+        spec.answers(&spec.initial(), &removal, &mut empty);
         let mut output = Map::default();
         let mut insertions = Vec::new();
         for (op, operation) in history.operations().iter().enumerate() {
@@ -172,14 +171,14 @@ impl<'a, S: Sequential> FirstInFirstOut<'a, S> {
                 }
             }
         }
-        let mut by_value: Map<Value, Vec<u32>> = Map::default();
+        let mut by_value: Map<S::Element, Vec<u32>> = Map::default();
         for (i, insertion) in insertions.iter().enumerate() {
             by_value.entry(insertion.value.clone()).or_default().push(i as u32);
             if !output.contains_key(&insertion.value) {
                 let mut state = Vec::new();
                 spec.step(&spec.initial(), &history.operations()[insertion.op as usize].input, None, &mut state);
                 let mut results = Vec::new();
-                spec.results(state.first()?, &removal, &mut results);
+                spec.answers(state.first()?, &removal, &mut results);
                 output.insert(insertion.value.clone(), results.pop()?);
             }
         }
@@ -201,7 +200,7 @@ impl<'a, S: Sequential> FirstInFirstOut<'a, S> {
     }
 }
 
-impl<S: Sequential> Machine<S> for FirstInFirstOut<'_, S> {
+impl<S: Elements> Machine<S> for FirstInFirstOut<'_, S> {
     fn start(&mut self) -> StateId {
         self.arena.intern(Gone { base: 0, more: Box::default() })
     }
@@ -251,7 +250,7 @@ impl<S: Sequential> Machine<S> for FirstInFirstOut<'_, S> {
         }
     }
 
-    fn ahead(&self, state: StateId, value: &Value) -> usize {
+    fn ahead(&self, state: StateId, value: &S::Element) -> usize {
         let gone = self.arena.get(state);
         let Some(&insertion) = self.by_value.get(value).and_then(|same| same.first()) else { return 0 };
         let call = self.insertions[insertion as usize].call;

@@ -14,15 +14,15 @@ mod machine;
 mod plan;
 mod relaxation;
 mod search;
-pub mod sequential;
 mod window;
 mod witness;
 
 pub use check::{Answer, CheckError, Furthest, check, least_factor};
 pub use decide::{Decided, Excess, Question, Reason};
 pub use relaxation::{FACTOR_MAX, Named, Relaxation, RelaxationError, Resolved, SUPPORTED};
-pub use sequential::Sequential;
 pub use witness::{Orders, Placed};
+
+use crate::Elements;
 
 /// Whether operations may be added after the end of a history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -79,16 +79,16 @@ impl Rules {
 }
 
 /// Which operation is in which class. A pair gives the class of an operation, and the class where it finds nothing.
-pub struct Classing<S: Sequential> {
+pub struct Classing<S: Elements> {
     /// By operation of the history.
     pub of: Vec<(u16, u16)>,
     /// Calls that may come after the end of the history.
     pub probes: Vec<(S::Input, (u16, u16))>,
-    /// The class of [`Sequential::insertion`].
+    /// The class of [`Elements::insertion`].
     pub insertion: (u16, u16),
 }
 
-impl<S: Sequential> Classing<S> {
+impl<S: Elements> Classing<S> {
     fn pick(&self, spec: &S, input: &S::Input, output: Option<&S::Output>, (class, empty): (u16, u16)) -> u16 {
         if output.is_some_and(|output| spec.finds_nothing(input, output)) { empty } else { class }
     }

@@ -7,9 +7,8 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use super::label::{Label, Labels};
-use super::sequential::Sequential;
 use super::{Causality, Classing, Rules};
-use crate::{History, Mark, Value};
+use crate::{Elements, History, Mark};
 
 type Map<K, V> = HashMap<K, V, RandomState>;
 
@@ -38,7 +37,7 @@ pub(super) struct Traffic {
 }
 
 /// A history to find orders of.
-pub(super) struct Subject<'a, S: Sequential> {
+pub(super) struct Subject<'a, S: Elements> {
     pub history: &'a History<S::Input, S::Output>,
     /// What it is the beginning of: without the causal guard, what follows puts in no more than this does, and values that this
     /// never puts in. `None` where anything may follow.
@@ -46,7 +45,7 @@ pub(super) struct Subject<'a, S: Sequential> {
 }
 
 /// A history with everything that the search looks up.
-pub(super) struct Plan<'a, S: Sequential> {
+pub(super) struct Plan<'a, S: Elements> {
     pub spec: &'a S,
     pub history: &'a History<S::Input, S::Output>,
     pub classing: &'a Classing<S>,
@@ -62,9 +61,9 @@ pub(super) struct Plan<'a, S: Sequential> {
     unreturned: Vec<Vec<u32>>,
     /// By class and position: how many members have returned.
     returned: Vec<Vec<u32>>,
-    traffic: Map<Value, Traffic>,
+    traffic: Map<S::Element, Traffic>,
     /// The values that operations of the history take out or show and that may be put in after its end, each with how often.
-    pub needed: Vec<(Value, u32)>,
+    pub needed: Vec<(S::Element, u32)>,
     /// By position, where insertions are no steps of their own: whether somebody might find nothing there.
     nothing: Vec<bool>,
     /// No value is put in twice.
@@ -75,7 +74,7 @@ pub(super) struct Plan<'a, S: Sequential> {
     pub afterwards: Vec<(S::Input, (u16, u16))>,
 }
 
-impl<'a, S: Sequential> Plan<'a, S> {
+impl<'a, S: Elements> Plan<'a, S> {
     pub fn new(
         spec: &'a S,
         Subject { history, whole }: Subject<'a, S>,
@@ -85,7 +84,7 @@ impl<'a, S: Sequential> Plan<'a, S> {
         labels: &mut Labels<S>,
     ) -> Self {
         let mut ops = Vec::with_capacity(history.len());
-        let mut traffic: Map<Value, Traffic> = Map::default();
+        let mut traffic: Map<S::Element, Traffic> = Map::default();
         for (i, operation) in history.operations().iter().enumerate() {
             let classes = classing.of[i];
             let class = classing.pick(spec, &operation.input, operation.output(), classes);
@@ -145,7 +144,7 @@ impl<'a, S: Sequential> Plan<'a, S> {
     /// not explained by somebody who might put it in again, and every prefix of a history that has orders has them too.
     fn note_needed(&mut self, whole: Option<&History<S::Input, S::Output>>, labels: &Labels<S>) {
         // By value: in all, and after the end of this history.
-        let mut put_in: Map<Value, (u32, u32)> = Map::default();
+        let mut put_in: Map<S::Element, (u32, u32)> = Map::default();
         for (i, operation) in whole.map_or(&[][..], History::operations).iter().enumerate() {
             if let Some(value) = self.spec.brings(&operation.input, operation.output()) {
                 let (all, later) = put_in.entry(value).or_default();
@@ -154,11 +153,11 @@ impl<'a, S: Sequential> Plan<'a, S> {
             }
         }
         let shown = self.ops.iter().filter_map(|op| labels.get(op.label?).needs.clone());
-        let mut values: Vec<Value> = shown.map(|(value, _)| value).collect();
+        let mut values: Vec<S::Element> = shown.map(|(value, _)| value).collect();
         values.sort_unstable();
         values.dedup();
         let once = if whole.is_some() { 1 } else { u32::MAX };
-        let times = |value: &Value| put_in.get(value).map_or(once, |&(_, later)| later);
+        let times = |value: &S::Element| put_in.get(value).map_or(once, |&(_, later)| later);
         self.needed = values.into_iter().map(|value| (value.clone(), times(&value))).collect();
         self.needed.retain(|&(_, times)| times > 0);
     }
@@ -175,7 +174,7 @@ impl<'a, S: Sequential> Plan<'a, S> {
             let input = &self.history.operations()[op as usize].input;
             let mut results = Vec::new();
             for state in &states {
-                self.spec.results(state, input, &mut results);
+                self.spec.answers(state, input, &mut results);
             }
             let label = |output: &S::Output| {
                 let class = self.classing.pick(self.spec, input, Some(output), self.classing.of[op as usize]);
@@ -335,14 +334,14 @@ impl<'a, S: Sequential> Plan<'a, S> {
 }
 
 /// Whether the call may put in nothing; asked where its value is inside already.
-fn may_bring_nothing<S: Sequential>(spec: &S, input: &S::Input) -> bool {
+fn may_bring_nothing<S: Elements>(spec: &S, input: &S::Input) -> bool {
     if spec.brings(input, None).is_none() {
         return true;
     }
     let (mut after, mut results) = (Vec::new(), Vec::new());
     spec.step(&spec.initial(), input, None, &mut after);
     for state in &after {
-        spec.results(state, input, &mut results);
+        spec.answers(state, input, &mut results);
     }
     results.iter().any(|output| spec.brings(input, Some(output)).is_none())
 }

@@ -15,10 +15,9 @@ use seen::Seen;
 use super::label::{Label, Labels};
 use super::machine::{FirstInFirstOut, Machine, StateId, Stepwise};
 use super::plan::{Plan, Subject};
-use super::sequential::Sequential;
 use super::window::Window;
 use super::{Causality, Classing, Order, Reading, Rules};
-use crate::{Budget, End, Limit};
+use crate::{Budget, Elements, End, Limit};
 
 /// What the linearization emits at a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +65,7 @@ pub(super) enum Found {
 }
 
 /// A finished search, with what is needed to read its steps.
-pub(super) struct Searched<'a, S: Sequential> {
+pub(super) struct Searched<'a, S: Elements> {
     pub found: Found,
     pub states: u64,
     pub labels: Labels<S>,
@@ -76,7 +75,7 @@ pub(super) struct Searched<'a, S: Sequential> {
 
 /// Searches for orders of a history. With `blocks`, the call of that operation must block
 /// at the end. After `most` configurations it gives up as if memory had run out.
-pub(super) fn search<'a, S: Sequential>(
+pub(super) fn search<'a, S: Elements>(
     spec: &'a S,
     subject: Subject<'a, S>,
     classing: &'a Classing<S>,
@@ -118,7 +117,7 @@ pub(super) fn search<'a, S: Sequential>(
     Ok(Searched { found, states, labels, plan, machine })
 }
 
-struct Engine<'e, 'a, S: Sequential> {
+struct Engine<'e, 'a, S: Elements> {
     plan: &'e Plan<'a, S>,
     labels: &'e mut Labels<S>,
     machine: &'e mut (dyn Machine<S> + 'a),
@@ -132,7 +131,7 @@ struct Engine<'e, 'a, S: Sequential> {
     stack: Vec<(Configuration, usize, Option<Step>)>,
 }
 
-impl<S: Sequential> Engine<'_, '_, S> {
+impl<S: Elements> Engine<'_, '_, S> {
     fn run(&mut self, budget: &Budget, most: u64) -> Result<Found, Limit> {
         budget.check()?;
         let windows = vec![Window::default(); self.plan.rules.factors.len()];
@@ -344,7 +343,7 @@ impl<S: Sequential> Engine<'_, '_, S> {
         let plan = self.plan;
         let mut all = Vec::new();
         for (value, _) in &plan.needed {
-            let Some((_, input)) = self.plan.spec.insertion(value) else { continue };
+            let Some(input) = self.plan.spec.insertion(value) else { continue };
             let classes = self.plan.classing.insertion;
             let mut results = Vec::new();
             self.machine.results(from.state, from.at, &input, &mut results);

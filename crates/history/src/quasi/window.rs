@@ -12,7 +12,7 @@
 
 use super::Order;
 use super::label::{Label, Labels};
-use super::sequential::Sequential;
+use crate::Elements;
 
 /// What is owed and promised in one class.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -39,7 +39,7 @@ impl Window {
     }
 
     /// Every window after the linearization emits `x` and the legal run executes `y`.
-    pub fn exchange<S: Sequential>(
+    pub fn exchange<S: Elements>(
         &self,
         labels: &Labels<S>,
         order: Order,

@@ -4,8 +4,7 @@
 //! entry of a label first is what the windows did, so every operation is within reach of its place.
 
 use super::search::{Emitted, Found, Searched};
-use super::sequential::Sequential;
-use crate::OpId;
+use crate::{Elements, OpId};
 
 /// An operation of the linearization.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +53,7 @@ impl<I, O> Orders<I, O> {
 }
 
 /// Reads the steps of a search that found orders; `None` where it found none.
-pub(super) fn orders<S: Sequential>(searched: &Searched<'_, S>) -> Option<Orders<S::Input, S::Output>> {
+pub(super) fn orders<S: Elements>(searched: &Searched<'_, S>) -> Option<Orders<S::Input, S::Output>> {
     let Found::Orders(steps) = &searched.found else { return None };
     let labels = &searched.labels;
     let run = matched(searched)?;
@@ -91,7 +90,7 @@ pub(super) fn orders<S: Sequential>(searched: &Searched<'_, S>) -> Option<Orders
 }
 
 /// At each step, which step's operation the legal run executes there.
-fn matched<S: Sequential>(searched: &Searched<'_, S>) -> Option<Vec<usize>> {
+fn matched<S: Elements>(searched: &Searched<'_, S>) -> Option<Vec<usize>> {
     let Found::Orders(steps) = &searched.found else { return None };
     let mut run: Vec<usize> = (0..steps.len()).collect();
     let (mut owed, mut promised): (Vec<(_, usize)>, Vec<(_, usize)>) = (Vec::new(), Vec::new());
@@ -116,7 +115,7 @@ fn matched<S: Sequential>(searched: &Searched<'_, S>) -> Option<Vec<usize>> {
 }
 
 /// Insertions that were no steps of their own: the order in which their values were taken out is theirs.
-struct Insertions<'s, 'a, S: Sequential> {
+struct Insertions<'s, 'a, S: Elements> {
     searched: &'s Searched<'a, S>,
     order: Vec<u32>,
     rank: Vec<u32>,
@@ -126,7 +125,7 @@ struct Insertions<'s, 'a, S: Sequential> {
     returned: usize,
 }
 
-impl<'s, 'a, S: Sequential> Insertions<'s, 'a, S> {
+impl<'s, 'a, S: Elements> Insertions<'s, 'a, S> {
     fn new(searched: &'s Searched<'a, S>) -> Self {
         let ops = &searched.plan.ops;
         let mut order: Vec<u32> = Vec::new();
@@ -163,7 +162,7 @@ impl<'s, 'a, S: Sequential> Insertions<'s, 'a, S> {
             if planned.label.is_none() {
                 let input = &self.searched.plan.history.operations()[op as usize].input;
                 let mut results = Vec::new();
-                self.searched.plan.spec.results(&self.searched.plan.spec.initial(), input, &mut results);
+                self.searched.plan.spec.answers(&self.searched.plan.spec.initial(), input, &mut results);
                 orders.results.extend(results.pop().map(|output| (OpId(op), output)));
             }
             orders.classes.push(planned.class);
