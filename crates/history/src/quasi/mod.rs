@@ -11,6 +11,7 @@ mod check;
 mod decide;
 mod label;
 mod machine;
+mod numbered;
 mod plan;
 mod relaxation;
 mod search;
@@ -22,7 +23,7 @@ pub use decide::{Decided, Excess, Question, Reason};
 pub use relaxation::{FACTOR_MAX, Named, Relaxation, RelaxationError, Resolved, SUPPORTED};
 pub use witness::{Orders, Placed};
 
-use crate::Elements;
+use numbered::{Input, Object, Output};
 
 /// Whether operations may be added after the end of a history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -79,17 +80,16 @@ impl Rules {
 }
 
 /// Which operation is in which class. A pair gives the class of an operation, and the class where it finds nothing.
-pub struct Classing<S: Elements> {
+pub struct Classing<I> {
     /// By operation of the history.
     pub of: Vec<(u16, u16)>,
     /// Calls that may come after the end of the history.
-    pub probes: Vec<(S::Input, (u16, u16))>,
-    /// The class of [`Elements::insertion`].
+    pub probes: Vec<(I, (u16, u16))>,
+    /// The class of [`Elements::insertion`](crate::Elements::insertion).
     pub insertion: (u16, u16),
 }
 
-impl<S: Elements> Classing<S> {
-    fn pick(&self, spec: &S, input: &S::Input, output: Option<&S::Output>, (class, empty): (u16, u16)) -> u16 {
-        if output.is_some_and(|output| spec.finds_nothing(input, output)) { empty } else { class }
-    }
+/// The one of the two classes that the operation is in.
+fn pick(spec: &Object<'_>, input: Input, output: Option<Output>, (class, empty): (u16, u16)) -> u16 {
+    if output.is_some_and(|output| spec.finds_nothing(&input, &output)) { empty } else { class }
 }

@@ -12,7 +12,6 @@
 
 use super::Order;
 use super::label::{Label, Labels};
-use crate::Elements;
 
 /// What is owed and promised in one class.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -39,14 +38,7 @@ impl Window {
     }
 
     /// Every window after the linearization emits `x` and the legal run executes `y`.
-    pub fn exchange<S: Elements>(
-        &self,
-        labels: &Labels<S>,
-        order: Order,
-        factor: u32,
-        x: Label,
-        y: Label,
-    ) -> Vec<Exchanged> {
+    pub fn exchange(&self, labels: &Labels, order: Order, factor: u32, x: Label, y: Label) -> Vec<Exchanged> {
         // A promise of the exact label first; else one whose result was left open may be kept by it.
         let mut kept: Vec<Option<usize>> = Vec::new();
         for (i, &(promise, _)) in self.promised.iter().enumerate() {
