@@ -254,11 +254,16 @@ impl<I, O> History<I, O> {
             let ret = output.map(|output| Return { at: 0, output });
             operations.push(Operation { input, thread: operation.thread, call: 0, ret });
         }
-        positions.sort_unstable_by_key(|&(position, _)| position);
-        let marks: Vec<Mark> = positions.into_iter().map(|(_, mark)| mark).collect();
+        let marks = in_order(positions);
         number(&mut operations, &marks);
         History { operations, marks, end }
     }
+}
+
+/// Marks by their positions. Not part of [`History::project`], so that it is compiled once and not for every kind of history.
+fn in_order(mut positions: Vec<(u32, Mark)>) -> Vec<Mark> {
+    positions.sort_unstable_by_key(|&(position, _)| position);
+    positions.into_iter().map(|(_, mark)| mark).collect()
 }
 
 /// Writes the positions in `marks` into the operations.

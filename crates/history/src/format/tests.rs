@@ -133,7 +133,7 @@ fn real_files_have_the_operations_that_they_should() {
 
 #[test]
 fn the_examples_of_the_documentation_are_read() {
-    let page = include_str!("../../../../docs/formats.md");
+    let page = include_str!("../../docs/formats.md");
     let mut examples = 0;
     let mut blocks = page.split("\n```");
     blocks.next();
