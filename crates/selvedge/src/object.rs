@@ -73,19 +73,19 @@ impl<T: 'static> Object<T> {
         self.calls.iter().map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Calls before the threads of every matrix that is made up.
+    /// Calls that are made before the threads begin, in every matrix that is drawn.
     pub fn initial<'a>(self, calls: impl IntoIterator<Item = &'a str>) -> Self {
         let calls: Vec<&str> = calls.into_iter().collect();
         self.option(format!("initial {}", calls.join(", ")))
     }
 
-    /// Calls after the threads have ended.
+    /// Calls that are made after the threads have ended.
     pub fn finally<'a>(self, calls: impl IntoIterator<Item = &'a str>) -> Self {
         let calls: Vec<&str> = calls.into_iter().collect();
         self.option(format!("final {}", calls.join(", ")))
     }
 
-    /// A matrix: the calls of each thread. May be said several times; no matrices are then made up.
+    /// A matrix to test: the calls of each thread. Can be given several times; no other matrices are then drawn.
     pub fn test<'a, C: IntoIterator<Item = &'a str>>(self, columns: impl IntoIterator<Item = C>) -> Self {
         let columns = columns.into_iter().map(|column| column.into_iter().collect::<Vec<_>>().join(", "));
         let matrix = columns.collect::<Vec<_>>().join(" | ");
@@ -117,7 +117,7 @@ impl<T: 'static> Object<T> {
         self.option(format!("samples {samples}"))
     }
 
-    /// What random matrices are drawn with.
+    /// The seed that random matrices are drawn with.
     pub fn seed(self, seed: u64) -> Self {
         self.option(format!("seed {seed}"))
     }
@@ -127,7 +127,7 @@ impl<T: 'static> Object<T> {
         self.option(format!("preemptions {preemptions}"))
     }
 
-    /// How long everything may take.
+    /// How long the whole test may take.
     pub fn time(self, time: std::time::Duration) -> Self {
         self.option(format!("time {}", time.as_secs_f64()))
     }
@@ -148,7 +148,7 @@ impl<T: 'static> Object<T> {
         self.option(format!("exclusive {}", calls.join(", ")))
     }
 
-    /// What this object is to do serially, in place of phase 1: a specification with the same calls.
+    /// A specification with the same calls, whose serial behaviour the object must have. It takes the place of the serial runs of the object itself (phase 1).
     pub fn reference<S: 'static>(mut self, reference: Specification<S>) -> Self {
         self.reference = Some(Box::new(reference.0));
         self

@@ -121,7 +121,7 @@ impl Claim {
 
     /// It was not finished when a limit was reached.
     fn unfinished(&self, limit: Limit) -> Checked {
-        self.ended(Outcome::Unfinished(limit_name(limit)), 0.0)
+        self.ended(Outcome::Unfinished(limit.name()), 0.0)
     }
 }
 
@@ -309,7 +309,7 @@ fn check(settings: &Settings, model: &Model, claim: &Claim, budget: &Budget) -> 
         Ok(answer) => {
             // Only a search that was cancelled ended because of the budget.
             let cancelled = answer.verdict == Verdict::Unknown(selvedge_model::Limit::Interrupted);
-            Outcome::Answer(answer, budget.reached().filter(|_| cancelled).map(limit_name))
+            Outcome::Answer(answer, budget.reached().filter(|_| cancelled).map(Limit::name))
         }
         Err(trouble) => Outcome::Trouble(trouble),
     };
@@ -322,14 +322,6 @@ struct Finally<F: Fn()>(F);
 impl<F: Fn()> Drop for Finally<F> {
     fn drop(&mut self) {
         (self.0)();
-    }
-}
-
-fn limit_name(limit: Limit) -> &'static str {
-    match limit {
-        Limit::Time => "time",
-        Limit::Memory => "memory",
-        Limit::Interrupted => "interrupted",
     }
 }
 

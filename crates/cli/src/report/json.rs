@@ -150,7 +150,7 @@ pub fn decided(decided: &Decided<'_>) -> String {
         Verdict::Fail(failure) => document.violation = Some(explained(decided.reading(), failure)),
         Verdict::Unknown(limit) => {
             document.coverage = Some("partial");
-            document.limit = Some(limit_name(*limit));
+            document.limit = Some(limit.name());
             document.reason = Some(limit_text(*limit, decided.limits));
             document.progress = Some(Known {
                 phase: phase_name(Phase::Checking),
@@ -208,7 +208,7 @@ pub fn cut(file: &str, limit: Limit, limits: &Limits, progress: &Progress) -> St
         operations: read.then_some(known.operations),
         pending: read.then_some(known.pending),
         limits: Some(limits.stated()),
-        limit: Some(limit_name(limit)),
+        limit: Some(limit.name()),
         reason: Some(limit_text(limit, limits)),
         progress: Some(Known {
             phase: phase_name(known.phase),
@@ -288,15 +288,6 @@ fn blank(file: &str, seconds: f64) -> Document<'_> {
 /// Microseconds are enough.
 pub fn round(seconds: f64) -> f64 {
     (seconds * 1e6).round() / 1e6
-}
-
-/// The limit's name in JSON.
-pub fn limit_name(limit: Limit) -> &'static str {
-    match limit {
-        Limit::Time => "time",
-        Limit::Memory => "memory",
-        Limit::Interrupted => "interrupted",
-    }
 }
 
 fn phase_name(phase: Phase) -> &'static str {

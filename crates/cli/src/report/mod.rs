@@ -316,7 +316,7 @@ fn advice(limit: Limit, limits: &Limits) -> String {
     let more = match limit {
         Limit::Time => " More time: --time-max TIME, for all files together (none for no limit).",
         Limit::Memory => " More memory: --memory-max SIZE.",
-        Limit::Interrupted => "",
+        _ => "",
     };
     paragraph(&format!("Limits: {time}, {}.{more}", show_size(limits.memory_max)), 2)
 }

@@ -263,7 +263,7 @@ impl Decided<'_> {
             }
             Verdict::Unknown(limit) => {
                 document.coverage = "partial";
-                document.limit = Some(json::limit_name(*limit));
+                document.limit = Some(limit.name());
                 document.reason = Some(limit_text(*limit, history.limits));
             }
         }

@@ -30,6 +30,7 @@ use crate::object::{Kind, Misuse, Object};
 use crate::{Budget, History, Log, OpId, Spec, Value, Verdict};
 
 /// An algorithm that decided some part.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Algorithm {
     /// Distinct values in a queue: two pointers.

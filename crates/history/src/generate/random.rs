@@ -9,7 +9,7 @@
 pub struct Random(u64);
 
 impl Random {
-    /// The numbers of that seed.
+    /// A source that draws the same numbers for the same seed.
     pub fn new(seed: u64) -> Self {
         Random(seed)
     }

@@ -24,6 +24,7 @@ use crate::log::Call;
 use crate::{Spec, Value};
 
 /// A built-in object.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// First in, first out.

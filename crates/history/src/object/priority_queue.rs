@@ -84,12 +84,12 @@ const SMALLEST_FIRST: &[Method] = &[
 ];
 
 impl PriorityQueue {
-    /// One that gives out the largest value first.
+    /// A priority queue that gives out the largest value first.
     pub const fn largest_first() -> Self {
         PriorityQueue { direction: Direction::LargestFirst }
     }
 
-    /// One that gives out the smallest value first.
+    /// A priority queue that gives out the smallest value first.
     pub const fn smallest_first() -> Self {
         PriorityQueue { direction: Direction::SmallestFirst }
     }

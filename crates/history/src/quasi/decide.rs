@@ -94,12 +94,12 @@ pub struct Question<'a, S: Elements> {
 }
 
 impl<S: Elements> Question<'_, S> {
-    /// Decides it. Counts configurations in `states`.
+    /// Decides whether the history is quasi linearizable. Counts the configurations of the search in `states`.
     pub fn decide(&self, states: &mut u64) -> Decided<S> {
         self.decide_with(EFFORT, states)
     }
 
-    /// Decides it, and does not look for a short reason where it fails.
+    /// Decides it in the same way, and does not look for a short reason where it fails.
     pub fn decide_briefly(&self, states: &mut u64) -> Decided<S> {
         self.decide_with(NO_EFFORT, states)
     }

@@ -186,6 +186,7 @@ fn call(kind: Kind, rng: &mut Rng, distinct: Option<i64>, looks: bool) -> (&'sta
             const PLAIN: &[&str] = &["read_lock", "read_unlock", "write_lock", "write_unlock"];
             (rng.word(&[PLAIN, PLAIN, &["try_read_lock", "try_write_lock"]].concat()), nil)
         }
+        kind => panic!("no calls of {kind:?} are drawn"),
     }
 }
 
