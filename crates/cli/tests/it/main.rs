@@ -29,6 +29,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use selvedge_needs::{Need, has, has_cpp, has_program, skip};
+
 /// The root of the repository, where every run starts.
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))

@@ -389,6 +389,9 @@ fn a_missing_runtime_is_told_with_what_to_do() {
 
 #[test]
 fn several_tests_and_files_and_flags() {
+    if !has(has_cpp(), Need::Cpp, "no file in C beside one in C++") {
+        return;
+    }
     let one = file(
         "one.c",
         b"#include <assert.h>\n#include <selvedge.h>\nint add(int, int);\n\
@@ -530,8 +533,7 @@ fn a_replay_stops_in_a_debugger() {
     let run = selvedge(&["replay", &finding, "--break", "--debugger", "no-such-debugger"]).expect(2);
     assert!(run.stderr.contains("there is no debugger `no-such-debugger`"), "{}", run.stderr);
     selvedge(&["replay", &finding, "--debugger", "gdb"]).expect(2);
-    if Command::new("gdb").arg("--version").output().is_err() {
-        eprintln!("SKIPPED: gdb is not installed, so nothing stopped in it");
+    if !has(has_program("gdb"), Need::Gdb, "nothing stops in it") {
         return;
     }
     let stack = |finding: &str| {
@@ -566,8 +568,7 @@ fn a_replay_waits_for_a_debugger() {
 
 #[test]
 fn clang_gives_the_same_verdicts() {
-    if std::process::Command::new("clang").arg("--version").output().is_err() {
-        eprintln!("skipped: clang is not installed");
+    if !has(has_program("clang"), Need::Clang, "only gcc's verdicts are seen") {
         return;
     }
     test("clang", &[FAILING, "--cc", "clang"]).expect(1);

@@ -1,8 +1,9 @@
 //! A livelock is one in which nobody can ever leave; waiting for a thread that was preempted is none.
 
 use selvedge_driver::{CoverageRecord, FindingKind, Search};
+use selvedge_needs::{Need, has, has_cpp};
 
-use crate::build::{build, build_with, compilers, root, scratch, session, settings};
+use crate::build::{build, build_with, compilers_with_clang, root, scratch, session, settings};
 
 /// The runs of a test are few enough for every strategy.
 const FEW: u64 = 300;
@@ -40,10 +41,10 @@ fn polls(name: &str) -> bool {
 /// it is a livelock, whichever lock it is.
 #[test]
 fn looking_under_a_lock_is_none() {
-    let clang = compilers().into_iter().find(|name| name.contains("clang"));
-    for (file, cc) in
-        [("polling.c", "gcc"), ("polling.cc", "gcc")].into_iter().chain(clang.as_deref().map(|cc| ("polling.c", cc)))
-    {
+    let clang = compilers_with_clang().into_iter().find(|name| name.contains("clang"));
+    let cpp = has(has_cpp(), Need::Cpp, "polling.cc").then_some(("polling.cc", "gcc"));
+    let with_clang = clang.as_deref().map(|cc| ("polling.c", cc));
+    for (file, cc) in [("polling.c", "gcc")].into_iter().chain(cpp).chain(with_clang) {
         let directory = scratch(&format!("livelock-{file}-{cc}"));
         let program = build_with(cc, &root().join("crates/runtime/tests/programs").join(file), &[], &directory);
         for search in [Search::Portfolio, Search::Dpor, Search::Dfs, Search::Bounded] {
@@ -81,7 +82,8 @@ fn looking_under_a_lock_is_none() {
 fn a_count_that_may_be_looked_at_is_no_proof() {
     let directory = scratch("livelock-counts");
     let programs = [("gcc", "corpus/programs/step-limit/busy.c"), ("clang", "crates/runtime/tests/programs/busy.c")];
-    for (cc, path) in programs.into_iter().filter(|(cc, _)| compilers().iter().any(|name| name == cc)) {
+    let compilers = compilers_with_clang();
+    for (cc, path) in programs.into_iter().filter(|(cc, _)| compilers.iter().any(|name| name == cc)) {
         let program = build_with(cc, &root().join(path), &[], &directory);
         for search in [Search::Bounded, Search::Dpor, Search::Random] {
             let settings = selvedge_driver::Settings { runs_max: 3, ..settings(search) };
@@ -149,6 +151,9 @@ fn a_fair_schedule_without_an_end_is_one() {
 /// through. The reduction comes to an end, says that it did not see everything, and finds what is wrong.
 #[test]
 fn several_locks_at_once_are_none() {
+    if !has(has_cpp(), Need::Cpp, "std::lock and std::scoped_lock") {
+        return;
+    }
     let directory = scratch("livelock-several-locks");
     let program = build(&root().join("crates/runtime/tests/programs/several_locks.cc"), &[], &directory);
     for search in STRATEGIES {

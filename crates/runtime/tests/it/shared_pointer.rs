@@ -4,6 +4,7 @@
 use std::process::Command;
 
 use selvedge_driver::{CoverageRecord, Search};
+use selvedge_needs::{Need, has, has_cpp};
 
 use crate::build::{build, root, scratch, session, settings};
 use crate::histories::kinds;
@@ -17,8 +18,9 @@ fn library() -> u32 {
 
 #[test]
 fn what_the_library_orders_is_no_race() {
-    if library() < 12 {
-        println!("gcc {} has no atomic shared pointers: nothing to test", library());
+    if !has(has_cpp(), Need::Cpp, "shared pointers")
+        || !has(library() >= 12, Need::Gcc12, "an older library has no atomic shared pointers")
+    {
         return;
     }
     let directory = scratch("shared-pointer");

@@ -9,12 +9,13 @@ mod rust;
 use std::path::{Path, PathBuf};
 
 use selvedge_driver::{CoverageRecord, Report, Search, TestReport};
+use selvedge_needs::{Need, has, has_cpp};
 
-use crate::build::{build_with, campaign, compilers, root, scratch, session};
+use crate::build::{build_with, campaign, compilers, compilers_with_clang, root, scratch, session};
 use crate::random_c::program::{Library, Program};
 use crate::random_c::twin::{Possible, possible};
 use crate::random_c::{Asked, PLAIN, Tally, disagreement, maker};
-use crate::rust::cargo_test;
+use crate::rust::{cargo_test, is_possible};
 
 /// So many programs are compiled at once in a campaign, and in every test.
 const A_FILE: u64 = 40;
@@ -147,8 +148,11 @@ fn judge(mut tally: Tally) {
 
 #[test]
 fn what_the_rules_allow_in_cpp() {
+    if !has(has_cpp(), Need::Cpp, "random programs in C++") {
+        return;
+    }
     let (files, first) = (number("SELVEDGE_CAMPAIGN").unwrap_or(1), number("SELVEDGE_FIRST").unwrap_or(0));
-    let (directory, compilers) = (scratch("random-cpp"), compilers());
+    let (directory, compilers) = (scratch("random-cpp"), if files > 2 { compilers_with_clang() } else { compilers() });
     let mut tally = Tally::default();
     for file in first..first + files {
         let cc = &compilers[(file / 2 % 2) as usize % compilers.len()];
@@ -159,6 +163,9 @@ fn what_the_rules_allow_in_cpp() {
 
 #[test]
 fn what_the_rules_allow_in_rust() {
+    if !is_possible() {
+        return;
+    }
     let (files, first) = (number("SELVEDGE_CAMPAIGN").unwrap_or(1), number("SELVEDGE_FIRST").unwrap_or(0));
     let project = project();
     let mut tally = Tally::default();
