@@ -1,7 +1,7 @@
 //! Calls and returns of operations, as the test marks them.
 //!
 //! Each is a step on [`HISTORY`], where a return and a call do not commute: which operation returned before which was called
-//! is what a history says (SEMANTICS.md, *Exploration*).
+//! is what a history says (docs/semantics.md, *Which histories a test has*).
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, c_char, c_long};

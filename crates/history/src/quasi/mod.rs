@@ -1,4 +1,4 @@
-//! Quasi linearizability of recorded histories (Round-Up III-V, in the readings of SEMANTICS.md).
+//! Quasi linearizability of recorded histories (Round-Up III-V, in the readings of docs/semantics.md).
 //!
 //! A history is quasi linearizable when some linearization of it and some legal run of the specification have the same
 //! word of classes, and in each class no operation stands further from its place in the other than the class's factor

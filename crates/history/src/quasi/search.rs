@@ -1,6 +1,6 @@
 //! The search for a linearization and a legal run that belong together.
 //!
-//! A configuration is what SEMANTICS.md calls a state (s, O and P of each class, θ), at one event of the history.
+//! A configuration is what docs/semantics.md calls a state (s, O and P of each class, θ), at one event of the history.
 //! Operations take effect as late as possible, just before a return that needs it; depth first, the likeliest step first;
 //! a configuration that was seen before with at least as much time left is not followed again. Invariant: every pair of
 //! orders leads through configurations that are followed, so a search that ends without one shows that there is none.
