@@ -9,6 +9,7 @@ mod commands;
 mod counting;
 mod documents;
 mod errors;
+mod house;
 mod limits;
 mod manual;
 mod modelling;

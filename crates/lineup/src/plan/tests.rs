@@ -1,3 +1,5 @@
+//! Which test matrices come, in which order, and how many.
+
 use super::*;
 
 fn calls(count: usize) -> Calls {

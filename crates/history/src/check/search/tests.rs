@@ -1,3 +1,5 @@
+//! The search on a small object that is nondeterministic and may block, history by history.
+
 use super::*;
 use crate::{End, Event, ThreadId};
 

@@ -1,3 +1,5 @@
+//! What the page of a finding is given: values after each step, operations, who waits for whom.
+
 use selvedge_driver::{ObjectKind, Settings, ThreadRecord, Waits};
 
 use super::*;
