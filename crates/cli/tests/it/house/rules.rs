@@ -106,44 +106,53 @@ fn every_module_is_on_the_page() {
     }
 }
 
-/// Sources of a crate that ship, with the paths that the table uses. Whole files of tests are left out.
-fn sources(name: &str) -> Vec<Text> {
+/// A source that ships: its path below `src`, and its code without tests.
+struct Source {
+    path: String,
+    code: Vec<String>,
+}
+
+/// Those of a crate. Whole files of tests are left out.
+fn sources(name: &str) -> Vec<Source> {
     let is_test = |path: &str| path.ends_with("tests.rs") || path.contains("/tests/");
-    let mut sources = texts(&[&format!("crates/{name}/src")], &[".rs"]);
-    sources.retain(|text| !is_test(&text.path));
-    for text in &mut sources {
-        text.path = text.path.split_once("/src/").expect("a source").1.to_owned();
-    }
-    sources
+    let texts = texts(&[&format!("crates/{name}/src")], &[".rs"]).into_iter().filter(|text| !is_test(&text.path));
+    let source = |text: Text| {
+        let path = text.path.split_once("/src/").expect("a source").1.to_owned();
+        Source { path, code: without_tests(&text.text) }
+    };
+    texts.map(source).collect()
 }
 
 /// Nothing does it but what may, and what may does it somewhere.
-fn hold(rule: &Rule, what: &str, places: &[String], does: impl Fn(&str) -> bool) {
-    let sources = sources(&rule.name);
+fn hold(name: &str, sources: &[Source], what: &str, places: &[String], does: impl Fn(&str) -> bool) {
     let mut used = vec![false; places.len()];
-    for text in &sources {
-        for (number, line) in without_tests(&text.text).iter().enumerate().filter(|(_, line)| does(line)) {
-            let place = places.iter().position(|place| text.path.starts_with(place.as_str()));
-            let at = format!("crates/{}/src/{}:{}", rule.name, text.path, number + 1);
+    for source in sources {
+        for (number, line) in source.code.iter().enumerate().filter(|(_, line)| does(line)) {
+            let place = places.iter().position(|place| source.path.starts_with(place.as_str()));
+            let at = format!("crates/{name}/src/{}:{}", source.path, number + 1);
             let place = place.unwrap_or_else(|| panic!("{at} {what}, and ARCHITECTURE.md does not say so: {line}"));
             used[place] = true;
         }
     }
     for (place, used) in places.iter().zip(used) {
-        assert!(used, "ARCHITECTURE.md says of crates/{} that {place:?} {what}, and it does not", rule.name);
+        assert!(used, "ARCHITECTURE.md says of crates/{name} that {place:?} {what}, and it does not");
     }
 }
 
 #[test]
 fn only_those_who_may_do_it() {
     for rule in rules() {
+        let sources = sources(&rule.name);
+        let hold = |what: &str, places: &[String], does: &dyn Fn(&str) -> bool| {
+            hold(&rule.name, &sources, what, places, does);
+        };
         let calls = |line: &str, names: &[&str]| names.iter().any(|name| line.contains(name));
-        hold(&rule, "has unsafe code", &rule.unsafe_code, |line| has_word(line, "unsafe"));
+        hold("has unsafe code", &rule.unsafe_code, &|line| has_word(line, "unsafe"));
         let reads = ["env::var(", "env::var_os(", "env::vars", "libc::getenv("];
-        hold(&rule, "reads the environment", &rule.environment, |line| calls(line, &reads));
+        hold("reads the environment", &rule.environment, &|line| calls(line, &reads));
         let prints = ["print!(", "println!(", "dbg!(", "io::stdout(", "io::stderr("];
-        hold(&rule, "prints", &rule.prints, |line| calls(line, &prints));
-        hold(&rule, "exits", &rule.exits, |line| calls(line, &["process::exit("]));
+        hold("prints", &rule.prints, &|line| calls(line, &prints));
+        hold("exits", &rule.exits, &|line| calls(line, &["process::exit("]));
     }
 }
 
@@ -163,6 +172,22 @@ fn files_and_functions_are_short() {
 fn every_module_says_what_it_is_for() {
     for text in texts(&["crates"], &[".rs"]) {
         assert!(text.text.starts_with("//!"), "{} begins with `//!` and a sentence", text.path);
+    }
+}
+
+/// A test that misses something says so to `selvedge_needs`, and neither looks for programs by itself nor only prints that it is skipped.
+#[test]
+fn tests_are_skipped_in_one_way() {
+    // Spelt so that this file has none of it.
+    let looks = ["arg(\"--", "version\")"].concat();
+    let says = [["skip", "ped"].concat(), ["SKIP", "PED"].concat(), ["not in", "stalled"].concat()];
+    for text in texts(&["crates"], &[".rs"]).iter().filter(|text| text.path.contains("/tests")) {
+        for (number, line) in text.text.lines().enumerate() {
+            let prints = line.contains("println!(") && says.iter().any(|word| line.contains(word));
+            // Which version rustc has is part of what is compared.
+            let probes = line.contains(&looks) && !line.contains("\"rustc\"");
+            assert!(!prints && !probes, "{}:{}: ask selvedge_needs: {line}", text.path, number + 1);
+        }
     }
 }
 
