@@ -16,7 +16,7 @@ struct Text {
     text: String,
 }
 
-/// Every text file below these directories and files that ends in one of these words, in order. What was built, and findings, are left out.
+/// Every text file below these directories and files that ends in one of these words, in order. What was built, findings and links are left out.
 fn texts(places: &[&str], ends: &[&str]) -> Vec<Text> {
     let mut paths: Vec<String> = places.iter().map(|place| (*place).to_owned()).collect();
     let mut found = Vec::new();
@@ -26,7 +26,8 @@ fn texts(places: &[&str], ends: &[&str]) -> Vec<Text> {
             let left_out = |name: &str| ["target", ".git", "selvedge-findings"].contains(&name);
             for entry in std::fs::read_dir(&whole).expect("a directory can be read").flatten() {
                 let name = entry.file_name().into_string().expect("a plain name");
-                if !left_out(&name) {
+                // What is only a link, as packages have them, is looked at where it leads to.
+                if !left_out(&name) && !entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
                     paths.push(if path == "." { name } else { format!("{path}/{name}") });
                 }
             }
