@@ -25,9 +25,9 @@ use crate::findings::CargoBuild;
 use crate::guard::end_group;
 use crate::library::{self, Places};
 use crate::program::Scratch;
-use crate::report::json;
 use crate::report::print::{Printer, complain, keep_page};
 use crate::report::tested::Session;
+use crate::report::{Outcome, Rendered, Wanted};
 use crate::search::SearchFlags;
 
 /// What cargo splits encoded flags at.
@@ -222,25 +222,27 @@ pub fn run(flags: Flags, harness: Vec<OsString>, started: Instant) -> Result<Exi
         exit: Some(exit),
         lines: &seen.lines,
     };
-    let mut entry = session.entry_with(asked.html.is_some());
+    let wanted = Wanted { page: asked.html.is_some(), cases: asked.output.wants_cases(), certificate: false };
+    let mut rendered = Outcome::Tested(session).render(wanted);
     match (seen.tests.is_empty(), seen.taken) {
         // What could not be tested was said.
-        (true, 0) if !seen.lines.is_empty() => entry.full.clear(),
+        (true, 0) if !seen.lines.is_empty() => rendered.text.clear(),
         (true, 0) => {
             let reason = "nothing was tested: no test called selvedge::explore or selvedge::object";
-            entry.full = format!("selvedge: {reason}\n");
             if exit == Exit::Input {
                 let trouble = crate::trouble::Trouble::new(&manifest.display().to_string(), reason);
-                entry.json = json::troubled(&trouble, started.elapsed().as_secs_f64());
+                let wrong = Outcome::wrong(trouble, started.elapsed().as_secs_f64()).render(wanted);
+                rendered = Rendered { page: rendered.page, ..wrong };
             }
+            rendered.text = format!("selvedge: {reason}\n");
         }
-        (true, taken) => entry.full = taken_by_tests(taken),
+        (true, taken) => rendered.text = taken_by_tests(taken),
         (false, 0) => {}
-        (false, taken) => entry.full += &format!("\n{}", taken_by_tests(taken)),
+        (false, taken) => rendered.text += &format!("\n{}", taken_by_tests(taken)),
     }
-    let unwritten = keep_page(asked.html.as_deref(), &mut entry);
+    let unwritten = keep_page(asked.html.as_deref(), &mut rendered);
     let mut printer = Printer::new(asked.json, asked.output, 1);
-    printer.print(entry);
+    printer.print(rendered);
     Ok(printer.finish().worst(unwritten))
 }
 

@@ -15,7 +15,7 @@ use crate::cache;
 use crate::exit::Exit;
 use crate::library::Places;
 use crate::program::{Recipe, Scratch};
-use crate::report::json::VERSION;
+use crate::report::json;
 use crate::report::print::say;
 use crate::report::text::{FAIL, FAINT, PASS, UNKNOWN, clean, paint, paragraph};
 
@@ -34,14 +34,14 @@ pub struct Flags {
 /// How it stands with one thing.
 #[derive(Serialize)]
 struct Finding {
-    /// What it is for.
-    what: &'static str,
-    state: State,
-    /// What was seen.
-    says: String,
     /// How to get what is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
+    /// What was seen.
+    says: String,
+    state: State,
+    /// What it is for.
+    what: &'static str,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
@@ -76,8 +76,7 @@ pub fn run(flags: &Flags) -> Exit {
     findings.push(debugger());
     let usable = findings.iter().any(|finding| [C, CXX, RUST].contains(&finding.what) && finding.state == State::Good);
     if flags.json {
-        let document = serde_json::json!({"version": VERSION, "usable": usable, "findings": findings});
-        say(&format!("{document:#}\n"));
+        say(&json::doctor(usable, &findings));
     } else {
         let text: String = findings.iter().map(Finding::text).collect();
         let end =

@@ -19,7 +19,6 @@ mod test;
 mod verify;
 
 pub use flags::stands_in_for_assembler;
-pub use quasi::History as QuasiHistory;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

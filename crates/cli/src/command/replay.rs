@@ -3,28 +3,27 @@
 //! Invariant: the schedule runs on the program that it was found in, or not at all. A finding remembers how its program was built
 //! and what came out; when anything differs now, that is said instead of running something else.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
 use selvedge_driver::rust::Hosted;
 use selvedge_driver::{self as driver, Finding, StepRecord};
-use serde::Serialize;
 
-use super::test::{troubled, under_watch, watched};
+use super::test::{under_watch, watched, wrong};
 use crate::cargo;
 use crate::debugger::Debugger;
 use crate::exit::Exit;
-use crate::findings::{Build, CargoBuild, Saved, read};
+use crate::findings::{Build, CargoBuild, read};
 use crate::library::Places;
 use crate::program::{Built, Scratch, fingerprint};
 use crate::progress::{Phase, Progress};
 use crate::report::ci::OutputFlags;
-use crate::report::html::finding::Replayed;
 use crate::report::names::Names;
-use crate::report::tested::{CRITERION, Found, found};
-use crate::report::text::{FAIL, UNKNOWN, clean, paint, paragraph, strip};
-use crate::report::{Entry, json};
+use crate::report::outcome::Replayed;
+use crate::report::print::complain;
+use crate::report::{Outcome, Rendered, Wanted};
 use crate::trouble::Trouble;
 
 /// The flags as typed.
@@ -87,20 +86,26 @@ impl Flags {
     }
 }
 
+impl Settings {
+    fn wanted(&self) -> Wanted {
+        Wanted { page: self.html.is_some(), cases: self.output.wants_cases(), certificate: false }
+    }
+}
+
 /// Builds, replays and reports.
 pub fn run(settings: Settings) -> Exit {
     let name = settings.finding.display().to_string();
     if let Some(debugger) = &settings.stop {
         // Without a watch: the terminal, Ctrl-C included, is the debugger's.
         return stop(&settings, debugger.as_deref()).unwrap_or_else(|trouble| {
-            crate::report::print::complain(&troubled(&trouble, settings.started).full);
+            complain(&wrong(trouble, settings.started).render(Wanted::default()).text);
             Exit::Input
         });
     }
     let (json, limits) = (settings.json, watched(settings.started));
     let written = (settings.output.clone(), settings.html.clone());
     under_watch(&name, json, written, limits, move |_, progress| {
-        replay(&settings, progress).unwrap_or_else(|trouble| troubled(&trouble, settings.started))
+        replay(&settings, progress).unwrap_or_else(|trouble| wrong(trouble, settings.started).render(settings.wanted()))
     })
 }
 
@@ -223,7 +228,7 @@ impl Subject {
     }
 }
 
-fn replay(settings: &Settings, progress: &Progress) -> Result<Entry, Trouble> {
+fn replay(settings: &Settings, progress: &Progress) -> Result<Rendered, Trouble> {
     let name = settings.finding.display().to_string();
     let (finding, build) = read(&settings.finding)?;
     progress.enter(Phase::Compiling);
@@ -239,16 +244,17 @@ fn replay(settings: &Settings, progress: &Progress) -> Result<Entry, Trouble> {
     let again = seen.and_then(|test| test.findings.into_iter().chain(test.unknowns).next());
     // The search's number says more than "the first run of one".
     let again = again.map(|again| Finding { run: finding.run, ..again });
-    let mut names = Names::new(&subject.executable().to_string_lossy());
-    let mut entry = entry(&name, &finding, again.as_ref(), &mut names, settings.started);
-    if settings.html.is_some() {
-        let line = strip(&entry.line);
-        let says = line.split_once("  ").map_or(line.as_str(), |(_, says)| says);
-        let object = object.and_then(|object| object.findings.first());
-        let replayed = Replayed { file: &name, exit: entry.exit, says, finding: again.as_ref(), object };
-        entry.html = Some(replayed.html(&entry.full, &mut names));
-    }
-    Ok(entry)
+    let names = RefCell::new(Names::new(&subject.executable().to_string_lossy()));
+    let replayed = Replayed {
+        file: &name,
+        finding: &finding,
+        again: again.as_ref(),
+        object: object.and_then(|object| object.findings.first()),
+        same: again.as_ref().is_some_and(|again| is_same(&finding, again)),
+        seconds: settings.started.elapsed().as_secs_f64(),
+        names: &names,
+    };
+    Ok(Outcome::Replayed(replayed).render(settings.wanted()))
 }
 
 /// Whether the two are the same violation, reached by the same steps.
@@ -263,51 +269,4 @@ fn is_same(one: &Finding, other: &Finding) -> bool {
                 && (one.old, one.new, offset(one)) == (other.old, other.new, offset(other))
         });
     steps && (one.kind, &one.message, &one.schedule) == (other.kind, &other.message, &other.schedule)
-}
-
-#[derive(Serialize)]
-struct Document<'a> {
-    file: &'a str,
-    verdict: &'static str,
-    criterion: &'static str,
-    coverage: &'static str,
-    seconds: f64,
-    version: &'static str,
-    test: &'a str,
-    same: bool,
-    findings: Vec<Found>,
-}
-
-fn entry(name: &str, finding: &Finding, again: Option<&Finding>, names: &mut Names, started: Instant) -> Entry {
-    let same = again.is_some_and(|again| is_same(finding, again));
-    let test = clean(&finding.test);
-    let line = match again {
-        Some(again) if same => format!("{}  {test}: {}, the same violation again", paint(FAIL, "FAIL"), again.kind),
-        _ => format!("{}  {test}: the same schedule did something else this time", paint(UNKNOWN, "UNKNOWN")),
-    };
-    let mut full = format!("{line}\n\n");
-    if !same {
-        let now = again.map_or("no violation".to_owned(), |again| format!("{}: {}", again.kind, again.message));
-        let text = format!(
-            "Found was {}: {}. Now there was {now}. The test depends on something that is not controlled.",
-            finding.kind, finding.message
-        );
-        full += &paragraph(&names.explain(&text), 2);
-    }
-    if let Some(again) = again {
-        full += &found(again, &Saved::at(name), names);
-    }
-    let document = Document {
-        file: name,
-        verdict: if same { "fail" } else { "unknown" },
-        criterion: CRITERION,
-        coverage: "replayed",
-        seconds: json::round(started.elapsed().as_secs_f64()),
-        version: json::VERSION,
-        test: &finding.test,
-        same,
-        findings: again.into_iter().map(|again| Found::new(again, &Saved::at(name), names)).collect(),
-    };
-    let exit = if same { Exit::Violation } else { Exit::Unknown };
-    Entry { exit, full, line, json: json::write(&document), certificate: None, html: None }
 }

@@ -24,10 +24,11 @@ use crate::program::{Built, Recipe};
 use crate::progress::{Phase, Progress};
 use crate::report::ci::OutputFlags;
 use crate::report::names::Names;
+use crate::report::outcome::Wrong;
 use crate::report::print::{Printer, keep_page};
 use crate::report::tested::{Session, Tested};
 use crate::report::text::clean;
-use crate::report::{self, Entry, json};
+use crate::report::{Outcome, Rendered, Wanted};
 use crate::search::{Asked, SearchFlags};
 use crate::trouble::Trouble;
 use crate::watch::{self, Ended};
@@ -121,58 +122,53 @@ pub fn under_watch(
     json: bool,
     (output, html): (OutputFlags, Option<PathBuf>),
     limits: Limits,
-    work: impl FnOnce(&Budget, &Progress) -> Entry + Send + 'static,
+    work: impl FnOnce(&Budget, &Progress) -> Rendered + Send + 'static,
 ) -> Exit {
     let progress = Arc::new(Progress::new(1));
     // There is room for one line: directories are left out.
     let short: Vec<&str> = name.split(' ').map(|file| file.rsplit('/').next().unwrap_or(file)).collect();
     progress.begin(1, &short.join(" "));
     progress.quiet(output.quiet);
+    let wanted = Wanted { cases: output.wants_cases(), ..Wanted::default() };
     let mut printer = Printer::new(json, output, 1);
-    let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Entry>| {
+    let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Rendered>| {
         // The other end is gone only when the process is about to end.
         let _ = results.send(work(budget, progress));
     };
     let mut unwritten = Exit::Pass;
-    let print = |mut entry: Entry| {
-        unwritten = keep_page(html.as_deref(), &mut entry);
-        printer.print(entry);
+    let print = |mut rendered: Rendered| {
+        unwritten = keep_page(html.as_deref(), &mut rendered);
+        printer.print(rendered);
     };
     match watch::run(&limits, &progress, worker, print) {
-        Ended::Cut(limit) if printer.printed() == 0 => printer.print(report::cut(name, limit, &limits, &progress)),
-        Ended::Panicked => printer.print(report::bug(name)),
+        Ended::Cut(limit) if printer.printed() == 0 => {
+            printer.print(Outcome::cut(name, limit, &limits, &progress).render(wanted));
+        }
+        Ended::Panicked => printer.print(Outcome::bug(name).render(wanted)),
         Ended::Done | Ended::Cut(_) => {}
     }
     printer.finish().worst(unwritten)
 }
 
-fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Entry {
+fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Rendered {
     match explore(settings, budget, progress) {
-        Ok(entry) => entry,
-        Err(trouble) => troubled(&trouble, settings.started),
+        Ok(rendered) => rendered,
+        Err(trouble) => wrong(trouble, settings.started).render(settings.wanted()),
     }
 }
 
-/// The report on wrong input. What a compiler printed keeps its lines.
-pub fn troubled(trouble: &Trouble, started: Instant) -> Entry {
-    let (first, rest) = trouble.reason.split_once('\n').unwrap_or((&trouble.reason, ""));
-    let headline = Trouble { reason: first.to_owned(), ..trouble.clone() };
-    let mut text = format!("{headline}\n");
-    for line in rest.lines() {
-        text += &format!("{}\n", clean(&line.replace('\t', "    ")));
-    }
-    let seconds = started.elapsed().as_secs_f64();
-    Entry {
-        exit: Exit::Input,
-        full: text.clone(),
-        line: text,
-        json: json::troubled(trouble, seconds),
-        certificate: None,
-        html: None,
+/// Wrong input. What a compiler printed keeps its lines.
+pub fn wrong(trouble: Trouble, started: Instant) -> Outcome<'static> {
+    Outcome::Wrong(Wrong { trouble, seconds: started.elapsed().as_secs_f64(), keeps_lines: true })
+}
+
+impl Settings {
+    fn wanted(&self) -> Wanted {
+        Wanted { page: self.asked.html.is_some(), cases: self.asked.output.wants_cases(), certificate: false }
     }
 }
 
-fn explore(settings: &Settings, budget: &Budget, progress: &Progress) -> Result<Entry, Trouble> {
+fn explore(settings: &Settings, budget: &Budget, progress: &Progress) -> Result<Rendered, Trouble> {
     progress.enter(Phase::Compiling);
     let name = settings.recipe.name();
     let built = settings.recipe.build(&settings.places, &settings.temporary)?;
@@ -194,11 +190,11 @@ fn explore(settings: &Settings, budget: &Budget, progress: &Progress) -> Result<
         exit: (!lines.is_empty()).then(|| worst.worst(Exit::Input)),
         lines: &lines,
     };
-    let mut entry = session.entry_with(settings.asked.html.is_some());
+    let mut rendered = Outcome::Tested(session).render(settings.wanted());
     for line in &lines {
-        entry.full += &format!("\n{}\n", clean(line));
+        rendered.text += &format!("\n{}\n", clean(line));
     }
-    Ok(entry)
+    Ok(rendered)
 }
 
 /// Runs the tests, as many at a time as there may be workers. What came of them, and which could not be tested and why: no test takes

@@ -135,7 +135,7 @@ fn count_of(number: u64, one: &str, many: &str) -> String {
 
 /// What JSON adds for an object.
 #[derive(Serialize)]
-pub struct Document {
+pub struct ObjectDocument {
     criterion: String,
     plan: String,
     matrices: u64,
@@ -218,7 +218,7 @@ struct Violation {
     regression: String,
 }
 
-impl Document {
+impl ObjectDocument {
     /// What is said of the object.
     pub fn new(report: &ObjectReport) -> Self {
         let violation = |found: &ObjectFinding| Violation {
@@ -231,7 +231,7 @@ impl Document {
             serial: found.serial.clone(),
             regression: found.regression.clone(),
         };
-        Document {
+        ObjectDocument {
             criterion: report.criterion.clone(),
             plan: report.plan.clone(),
             matrices: report.matrices,

@@ -17,6 +17,7 @@ mod objects;
 mod page;
 mod quasi;
 mod relaxed;
+mod renderings;
 mod reports;
 mod sentences;
 mod specified;

@@ -11,12 +11,12 @@ use serde::Serialize;
 
 use super::super::interleaving::{self, Row};
 use super::super::names::Names;
+use super::super::outcome::Replayed;
 use super::super::tested::{self, Session, Tested};
 use super::super::text::{clean, strip};
 use super::super::{json, objects};
 use super::source::{Source, Sources};
 use super::{Badge, Page};
-use crate::exit::Exit;
 use crate::findings::Saved;
 use crate::quantity::{count, counted};
 
@@ -124,31 +124,18 @@ impl Session<'_> {
     }
 }
 
-/// The page of one finding that was run again.
-pub struct Replayed<'a> {
-    /// The finding's file.
-    pub file: &'a str,
-    /// What came out.
-    pub exit: Exit,
-    /// The same in words.
-    pub says: &'a str,
-    /// The finding as it is now, if there is one.
-    pub finding: Option<&'a Finding>,
-    /// What is said of the object, if it is one.
-    pub object: Option<&'a ObjectFinding>,
-}
-
 impl Replayed<'_> {
     /// The page; `text` is the same report for a terminal.
-    pub fn html(&self, text: &str, names: &mut Names) -> String {
-        let mut sources = Sources::default();
-        let data = |finding: &Finding| finding_data(finding, self.object, &Saved::at(self.file), names, &mut sources);
-        let findings: Vec<FindingData> = self.finding.into_iter().map(data).collect();
-        let badge = Badge::of(self.exit);
-        let name = self.finding.map_or(String::new(), |finding| clean(&finding.test));
-        let test = TestData { name, badge, says: self.says.to_owned(), notes: vec![], findings };
+    pub fn html(&self, text: &str) -> String {
+        let (mut sources, mut names) = (Sources::default(), self.names.borrow_mut());
+        let saved = Saved::at(self.file);
+        let data = |finding: &Finding| finding_data(finding, self.object, &saved, &mut names, &mut sources);
+        let findings: Vec<FindingData> = self.again.into_iter().map(data).collect();
+        let (badge, says) = (self.verdict(), self.says());
+        let name = self.again.map_or(String::new(), |finding| clean(&finding.test));
+        let test = TestData { name, badge, says: says.clone(), notes: vec![], findings };
         let data = Data { tests: vec![test], sources: sources.into_list() };
-        render(self.file, badge, &[self.says.to_owned()], text, &data)
+        render(self.file, badge, &[says], text, &data)
     }
 }
 

@@ -6,12 +6,12 @@ use selvedge_history::quasi::Relaxation;
 use selvedge_history::{OpId, Value, Verdict};
 
 use super::super::operation::Reading;
-use super::super::quasi::Decided;
+use super::super::outcome::QuasiDecided;
 use super::super::replay;
 use super::Badge;
 use super::history::{Order, Shown};
 
-impl Decided<'_> {
+impl QuasiDecided<'_> {
     /// The page; `text` is the same report for a terminal.
     pub fn html(&self, text: &str) -> String {
         let reading = self.reading();
@@ -50,15 +50,15 @@ impl Decided<'_> {
                 (Badge::Unknown, vec![known], Vec::new())
             }
         };
-        reasons.insert(0, self.verdict());
+        reasons.insert(0, self.says());
         reasons.extend(self.least());
         reasons.push(format!("{}.", self.numbers()));
-        let (file, counting) = (self.history.file, None);
+        let (file, counting) = (self.of.file, None);
         Shown { reading, file, badge, reasons, violation, orders, later, counting, text }.render()
     }
 
     fn order(&self, name: String, orders: &QuasiOrders, later: &mut Vec<String>) -> Order {
-        let known = self.history.log.history.len();
+        let known = self.of.log.history.len();
         let mut ops = Vec::new();
         for placed in &orders.linearization {
             ops.push(match placed {
@@ -70,14 +70,14 @@ impl Decided<'_> {
             });
         }
         let reading = self.reading();
-        let states = reading.kind.with_object(self.history.initial, Run { reading, orders }).ok().flatten();
+        let states = reading.kind.with_object(self.of.initial, Run { reading, orders }).ok().flatten();
         let (initial, states) = states.unwrap_or_default();
         Order { name, ops, initial, states, run: orders.run.clone(), moved: self.moved(orders), ..Order::default() }
     }
 
     /// How many places late each operation stands, among those of its class.
     fn moved(&self, orders: &QuasiOrders) -> Vec<i64> {
-        let (log, kind) = (self.history.log, self.answer.kind);
+        let (log, kind) = (self.of.log, self.answer.kind);
         let resolved = Relaxation::parse(&self.relaxed.classes).and_then(|relaxation| relaxation.resolve(kind));
         let Ok(resolved) = resolved else { return Vec::new() };
         let class = |placed: &QuasiPlaced| {

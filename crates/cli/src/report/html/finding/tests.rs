@@ -1,3 +1,5 @@
+use std::cell::RefCell;
+
 use selvedge_driver::{ObjectKind, Settings, ThreadRecord, Waits};
 
 use super::*;
@@ -142,9 +144,13 @@ fn the_explanation_of_an_object_is_a_table_and_sentences() {
 #[test]
 fn a_page_of_a_replay_says_what_came_out() {
     let finding = finding(FindingKind::Assertion, vec![step(1, "read", 8, 5, Some(5)), step(2, "read", 8, 5, Some(5))]);
-    let replayed =
-        Replayed { file: "<f>", exit: Exit::Violation, says: "the same again", finding: Some(&finding), object: None };
-    let page = replayed.html("text", &mut Names::new("no/such/program"));
-    assert!(page.contains("the same again") && page.contains("<title>FAIL: &lt;f&gt;</title>"), "{page}");
+    let names = RefCell::new(Names::new("no/such/program"));
+    let (file, again, object) = ("<f>", Some(&finding), None);
+    let replayed = Replayed { file, finding: &finding, again, object, same: true, seconds: 0.0, names: &names };
+    let page = replayed.html("text");
+    assert!(
+        page.contains("assertion, the same violation again") && page.contains("<title>FAIL: &lt;f&gt;</title>"),
+        "{page}"
+    );
     assert!(page.contains("t\\u003c/script") && !page.contains("t</script"), "{page}");
 }

@@ -1,32 +1,30 @@
-//! The JSON documents: an interface like the flags, described in `docs/json.md`.
-//!
-//! Invariant: an answer has `verdict`; wrong input has `error` instead, never both.
+//! The documents of histories, of what was cut short, and of wrong input.
 
 use selvedge_history::check::assumed::Assumed;
 use selvedge_history::evidence::{Failure, Linearization, Part, Violation};
-use selvedge_history::{Limit, OpId, Value, Verdict};
+use selvedge_history::object::Kind;
+use selvedge_history::{OpId, Value, Verdict};
 use serde::Serialize;
 
-use super::nothing::Nothing;
-use super::operation::Reading;
-use super::{Decided, limit_text, sentence};
-use crate::limits::{Limits, Stated};
-use crate::progress::{Phase, Progress};
+use super::{VERSION, round, write};
+use crate::limits::Stated;
+use crate::progress::Phase;
+use crate::report::operation::Reading;
+use crate::report::outcome::{Cut, Decided, Nothing, Wrong};
+use crate::report::sentence;
+use crate::report::text::limit_text;
+use crate::report::verdict::{Coverage, Criterion, Reached, VerdictName};
 use crate::trouble::Trouble;
 
-/// The version of the tool, in every document.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The one criterion decided so far.
-pub const CRITERION: &str = "linearizability";
-
+/// What `check` answers. An answer has `verdict`; wrong input has `error` instead, never both.
 #[derive(Serialize, Default)]
-struct Document<'a> {
+struct CheckDocument<'a> {
     file: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    verdict: Option<&'static str>,
-    criterion: &'static str,
+    verdict: Option<VerdictName>,
+    criterion: Criterion,
     #[serde(skip_serializing_if = "Option::is_none")]
-    coverage: Option<&'static str>,
+    coverage: Option<Coverage>,
     seconds: f64,
     version: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +52,7 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     violation: Option<Explained<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    limit: Option<&'static str>,
+    limit: Option<Reached>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,30 +126,30 @@ struct Known {
 
 /// The document of an answer.
 pub fn decided(decided: &Decided<'_>) -> String {
-    let (answer, assumed) = (decided.answer, &decided.assumed());
-    let history = &decided.log.history;
+    let (of, answer, assumed) = (decided.of, &decided.answer, &decided.assumed());
+    let history = &of.log.history;
     let algorithms: Vec<&str> = answer.algorithms.iter().map(|algorithm| algorithm.name()).collect();
-    let mut document = Document {
-        verdict: Some(answer.verdict.name()),
-        coverage: Some("exhaustive"),
-        format: Some(decided.format),
+    let mut document = CheckDocument {
+        verdict: Some(VerdictName::from(&answer.verdict)),
+        coverage: Some(Coverage::Exhaustive),
+        format: Some(of.format),
         object: Some(answer.kind.name()),
-        initial: decided.initial,
+        initial: of.initial,
         operations: Some(history.len() as u64),
         pending: Some(history.pending() as u64),
         algorithm: Some(algorithms.join(", ")),
         parts: Some(answer.parts as u64),
         assumed: assumed_values(assumed),
-        limits: Some(decided.limits.stated()),
-        ..blank(decided.file, decided.seconds)
+        limits: Some(of.limits.stated()),
+        ..blank(of.file, of.seconds)
     };
     match &answer.verdict {
         Verdict::Pass(linearizations) => document.witness = Some(linearizations),
         Verdict::Fail(failure) => document.violation = Some(explained(decided.reading(), failure)),
         Verdict::Unknown(limit) => {
-            document.coverage = Some("partial");
-            document.limit = Some(limit_name(*limit));
-            document.reason = Some(limit_text(*limit, decided.limits));
+            document.coverage = Some(Coverage::Partial);
+            document.limit = Some(Reached::Limit(*limit));
+            document.reason = Some(limit_text(*limit, of.limits));
             document.progress = Some(Known {
                 phase: phase_name(Phase::Checking),
                 lines: None,
@@ -194,22 +192,21 @@ pub fn described(reading: Reading<'_>, op: OpId) -> Described<'_> {
 }
 
 /// The document of a check that was cut short without an answer of its own.
-pub fn cut(file: &str, limit: Limit, limits: &Limits, progress: &Progress) -> String {
-    let known = progress.known();
+pub fn cut(cut: &Cut<'_>) -> String {
+    let known = cut.progress.known();
     let read = known.format.is_some();
-    let seconds = known.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
-    let lines = (known.phase != Phase::Waiting).then(|| progress.lines());
+    let lines = (known.phase != Phase::Waiting).then(|| cut.progress.lines());
     let so_far = (known.phase == Phase::Checking).then(|| known.so_far());
-    write(&Document {
-        verdict: Some("unknown"),
-        coverage: Some("partial"),
+    write(&CheckDocument {
+        verdict: Some(VerdictName::Unknown),
+        coverage: Some(Coverage::Partial),
         format: known.format,
         object: known.object,
         operations: read.then_some(known.operations),
         pending: read.then_some(known.pending),
-        limits: Some(limits.stated()),
-        limit: Some(limit_name(limit)),
-        reason: Some(limit_text(limit, limits)),
+        limits: Some(cut.limits.stated()),
+        limit: Some(Reached::Limit(cut.limit)),
+        reason: Some(cut.reason()),
         progress: Some(Known {
             phase: phase_name(known.phase),
             lines,
@@ -217,86 +214,36 @@ pub fn cut(file: &str, limit: Limit, limits: &Limits, progress: &Progress) -> St
             parts_passed: so_far.map(|so_far| so_far.parts_passed),
             longest_order: so_far.map(|so_far| so_far.longest),
         }),
-        ..blank(file, seconds)
+        ..blank(cut.file, cut.seconds())
     })
 }
 
 /// The document of a history that says nothing.
 pub fn nothing(nothing: &Nothing<'_>) -> String {
-    let history = &nothing.log.history;
-    write(&Document {
-        verdict: Some("unknown"),
+    let (of, history) = (nothing.of, &nothing.of.log.history);
+    write(&CheckDocument {
+        verdict: Some(VerdictName::Unknown),
         criterion: nothing.criterion,
-        coverage: Some("partial"),
-        format: Some(nothing.format),
-        object: nothing.object,
+        coverage: Some(Coverage::Partial),
+        format: Some(of.format),
+        object: nothing.object.map(Kind::name),
         operations: Some(history.len() as u64),
         pending: Some(history.pending() as u64),
-        failed: Some(nothing.log.failed() as u64),
-        limits: Some(nothing.limits.stated()),
-        limit: Some("no-operations"),
+        failed: Some(of.log.failed() as u64),
+        limits: Some(of.limits.stated()),
+        limit: Some(Reached::NoOperations),
         reason: Some(nothing.reason().to_owned()),
-        ..blank(nothing.file, nothing.seconds)
+        ..blank(of.file, of.seconds)
     })
 }
 
 /// The document of wrong input.
-pub fn troubled(trouble: &Trouble, seconds: f64) -> String {
-    write(&Document { error: Some(trouble), ..blank(&trouble.file, seconds) })
+pub fn wrong(wrong: &Wrong) -> String {
+    write(&CheckDocument { error: Some(&wrong.trouble), ..blank(&wrong.trouble.file, wrong.seconds) })
 }
 
-/// What `verify` answers.
-#[derive(Serialize)]
-pub struct Verified<'a> {
-    /// The history.
-    pub file: &'a str,
-    /// The certificate.
-    pub certificate: &'a str,
-    /// `"pass"` when the certificate is right, whatever it claims.
-    pub verdict: &'static str,
-    /// The criterion that the certificate is about.
-    pub criterion: &'static str,
-    /// Always all of the certificate.
-    pub coverage: &'static str,
-    /// How long it took.
-    pub seconds: f64,
-    /// The version of the tool.
-    pub version: &'static str,
-    /// The history's format.
-    pub format: &'static str,
-    /// The object that the certificate names.
-    pub object: &'a str,
-    /// What the object starts with, where that was stated.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub initial: Option<&'a Value>,
-    /// How many operations the history has.
-    pub operations: u64,
-    /// What the certificate claims of the history: `"pass"` or `"fail"`.
-    pub claim: &'static str,
-    /// What a pass takes for granted.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub assumed: Vec<AssumedValue<'a>>,
-    /// Why the certificate is refused.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub refusal: Option<String>,
-}
-
-fn blank(file: &str, seconds: f64) -> Document<'_> {
-    Document { file, criterion: CRITERION, seconds: round(seconds), version: VERSION, ..Document::default() }
-}
-
-/// Microseconds are enough.
-pub fn round(seconds: f64) -> f64 {
-    (seconds * 1e6).round() / 1e6
-}
-
-/// The limit's name in JSON.
-pub fn limit_name(limit: Limit) -> &'static str {
-    match limit {
-        Limit::Time => "time",
-        Limit::Memory => "memory",
-        Limit::Interrupted => "interrupted",
-    }
+fn blank(file: &str, seconds: f64) -> CheckDocument<'_> {
+    CheckDocument { file, seconds: round(seconds), version: VERSION, ..CheckDocument::default() }
 }
 
 fn phase_name(phase: Phase) -> &'static str {
@@ -309,9 +256,4 @@ fn phase_name(phase: Phase) -> &'static str {
         Phase::Testing => "testing",
         Phase::Writing => "writing",
     }
-}
-
-/// A document as text. Its keys are texts and its numbers finite, so that it always is one.
-pub fn write(document: &impl Serialize) -> String {
-    serde_json::to_string(document).expect("a document is always writable")
 }

@@ -1,115 +1,21 @@
 //! Reports on quasi linearizability: the verdict, how far out of order, and which operation stands where it must not.
 
 use selvedge_history::certificate::quasi::{QuasiExcess, QuasiOrders, QuasiPlaced, QuasiViolation};
-use selvedge_history::evidence::Part;
-use selvedge_history::quasi::{Answer, Furthest};
-use selvedge_history::{OpId, Value, Verdict};
-use serde::Serialize;
+use selvedge_history::quasi::Furthest;
+use selvedge_history::{OpId, Verdict};
 
-use super::operation::{Reading, show};
-use super::text::{FAIL, FAINT, PASS, UNKNOWN, clean, paint, paragraph};
-use super::{Entry, advice, json, limit_text};
-use crate::command::QuasiHistory;
-use crate::exit::Exit;
-use crate::limits::Stated;
+use super::{FAIL, FAINT, PASS, UNKNOWN, advice, clean, limit_text, paint, paragraph};
 use crate::quantity::counted;
+use crate::report::operation::{Reading, show};
+use crate::report::outcome::QuasiDecided;
 
-/// The criterion's name in JSON and in certificates.
-pub const CRITERION: &str = "quasi-linearizability";
-
-/// What was allowed, in words.
-pub struct Relaxed {
-    /// Classes and factors.
-    pub classes: String,
-    /// `prefix` or `closed`.
-    pub reading: &'static str,
-    /// `causal` or `free`.
-    pub causality: &'static str,
-    /// `distance` or `strict`.
-    pub order: &'static str,
-    /// Where the smallest factor was asked for: it, if there is one, and the largest that was tried.
-    pub least: Option<(Option<u32>, u32)>,
-}
-
-/// A history that was decided.
-pub struct Decided<'a> {
-    /// The history.
-    pub history: &'a QuasiHistory<'a>,
-    /// What was allowed.
-    pub relaxed: &'a Relaxed,
-    /// The answer.
-    pub answer: &'a Answer,
-}
-
-#[derive(Serialize)]
-struct Document<'a> {
-    file: &'a str,
-    verdict: &'static str,
-    criterion: &'static str,
-    coverage: &'static str,
-    seconds: f64,
-    version: &'static str,
-    format: &'static str,
-    object: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    initial: Option<&'a Value>,
-    operations: u64,
-    pending: u64,
-    quasi: &'a str,
-    reading: &'static str,
-    causality: &'static str,
-    order: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    factor: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    factor_max: Option<u32>,
-    algorithm: &'static str,
-    parts: u64,
-    histories: u64,
-    histories_buggy: u64,
-    states: u64,
-    limits: Stated,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    witness: Option<&'a [QuasiOrders]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    violation: Option<Explained<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    limit: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Explained<'a> {
-    kind: &'static str,
-    #[serde(flatten)]
-    part: &'a Part,
-    reason: String,
-    operations: Vec<json::Described<'a>>,
-    evidence: &'a QuasiViolation,
-}
-
-impl Decided<'_> {
-    /// The report.
-    pub fn entry(&self) -> Entry {
-        let exit = match self.answer.verdict {
-            Verdict::Pass(_) => Exit::Pass,
-            Verdict::Fail(_) => Exit::Violation,
-            Verdict::Unknown(_) => Exit::Unknown,
-        };
-        Entry { exit, full: self.full(), line: self.line(), json: self.json(), certificate: None, html: None }
-    }
-
-    pub(super) fn reading(&self) -> Reading<'_> {
-        Reading { log: self.history.log, kind: self.answer.kind }
-    }
-
+impl QuasiDecided<'_> {
     /// The verdict in a sentence.
-    pub(super) fn verdict(&self) -> String {
+    pub fn says(&self) -> String {
         let is = match self.answer.verdict {
             Verdict::Pass(_) => "Quasi linearizable",
             Verdict::Fail(_) => "Not quasi linearizable",
-            Verdict::Unknown(limit) => return format!("No answer: {}.", limit_text(limit, self.history.limits)),
+            Verdict::Unknown(limit) => return format!("No answer: {}.", limit_text(limit, self.of.limits)),
         };
         format!("{is} as a {} with {}{}.", self.answer.kind.name(), clean(&self.relaxed.classes), self.readings())
     }
@@ -119,12 +25,12 @@ impl Decided<'_> {
     }
 
     fn headline(&self) -> String {
-        let (file, kind, classes) = (self.history.file, self.answer.kind.name(), &self.relaxed.classes);
+        let (file, kind, classes) = (self.of.file, self.answer.kind.name(), &self.relaxed.classes);
         let (word, is) = match self.answer.verdict {
             Verdict::Pass(_) => (paint(PASS, "PASS"), "quasi linearizable"),
             Verdict::Fail(_) => (paint(FAIL, "FAIL"), "not quasi linearizable"),
             Verdict::Unknown(limit) => {
-                let limit = limit_text(limit, self.history.limits);
+                let limit = limit_text(limit, self.of.limits);
                 return format!("{}  {file}: {kind} ({classes}); {limit}", paint(UNKNOWN, "UNKNOWN"));
             }
         };
@@ -133,13 +39,12 @@ impl Decided<'_> {
 
     /// The readings, where they are not the usual ones.
     fn readings(&self) -> String {
-        let Relaxed { reading, causality, order, .. } = self.relaxed;
-        let unusual = [(*reading, "prefix"), (*causality, "causal"), (*order, "distance")];
-        let unusual = unusual.iter().filter(|(is, usual)| is != usual).map(|(is, _)| format!(", {is}"));
-        unusual.collect()
+        let unusual = self.relaxed.words().into_iter().zip(["prefix", "causal", "distance"]);
+        unusual.filter(|(is, usual)| is != usual).map(|(is, _)| format!(", {is}")).collect()
     }
 
-    fn line(&self) -> String {
+    /// The verdict in one line.
+    pub fn line(&self) -> String {
         match &self.answer.verdict {
             Verdict::Pass(_) => format!("{}; {}", self.headline(), self.numbers()),
             Verdict::Fail((_, violation)) => format!("{}; {}", self.headline(), self.why(violation)),
@@ -147,7 +52,8 @@ impl Decided<'_> {
         }
     }
 
-    fn full(&self) -> String {
+    /// The report.
+    pub fn text(&self) -> String {
         let numbers = paint(FAINT, paragraph(&self.numbers(), 2));
         let least = self.least().map_or(String::new(), |least| paragraph(&least, 2));
         match &self.answer.verdict {
@@ -161,12 +67,13 @@ impl Decided<'_> {
             }
             Verdict::Unknown(limit) => {
                 let known = "No violation so far, and that says nothing about the rest.";
-                format!("{}\n{}{}{numbers}", self.headline(), paragraph(known, 2), advice(*limit, self.history.limits))
+                format!("{}\n{}{}{numbers}", self.headline(), paragraph(known, 2), advice(*limit, self.of.limits))
             }
         }
     }
 
-    pub(super) fn least(&self) -> Option<String> {
+    /// What is said of the smallest factor, where it was asked for.
+    pub fn least(&self) -> Option<String> {
         let (factor, most) = self.relaxed.least?;
         let undecided = matches!(self.answer.verdict, Verdict::Unknown(_));
         Some(match factor {
@@ -177,16 +84,17 @@ impl Decided<'_> {
         })
     }
 
-    pub(super) fn numbers(&self) -> String {
-        let history = &self.history.log.history;
-        let seconds = self.history.begun.elapsed().as_secs_f64();
+    /// The numbers of the run, in one line.
+    pub fn numbers(&self) -> String {
+        let history = &self.of.log.history;
+        let seconds = self.of.seconds;
         let (operations, parts) = (counted(history.len() as u64, "operation"), self.answer.parts as u64);
         let (parts, states) = (counted(parts, "part"), counted(self.answer.states, "state"));
         format!("{operations}, {parts}, {states}, {seconds:.3} s")
     }
 
     /// How far out of order the history is in the orders found.
-    pub(super) fn shown(&self, orders: &[QuasiOrders]) -> String {
+    pub fn shown(&self, orders: &[QuasiOrders]) -> String {
         let Some(Furthest { placed, class, off }) = &self.answer.furthest else {
             let legal = |orders: &QuasiOrders| orders.run.iter().enumerate().all(|(place, &of)| place == of as usize);
             let says = if orders.iter().all(legal) {
@@ -203,71 +111,23 @@ impl Decided<'_> {
         )
     }
 
-    pub(super) fn label(&self, placed: &QuasiPlaced) -> String {
+    /// An operation, or one that would follow.
+    pub fn label(&self, placed: &QuasiPlaced) -> String {
         self.telling().label(placed)
     }
 
     /// Why it fails, in words.
-    pub(super) fn why(&self, violation: &QuasiViolation) -> String {
+    pub fn why(&self, violation: &QuasiViolation) -> String {
         self.telling().why(violation)
     }
 
     /// The operations that show the violation, the one to blame first.
-    pub(super) fn blamed(&self, violation: &QuasiViolation) -> Vec<OpId> {
+    pub fn blamed(&self, violation: &QuasiViolation) -> Vec<OpId> {
         let mut blamed: Vec<OpId> = violation.operation().into_iter().collect();
         if let QuasiViolation::QuasiUnplaced { excess: Some(excess), .. } = violation {
             blamed.extend(excess.operation.filter(|op| !blamed.contains(op)));
         }
         blamed
-    }
-
-    fn json(&self) -> String {
-        let (history, answer, relaxed) = (self.history, self.answer, self.relaxed);
-        let mut document = Document {
-            file: history.file,
-            verdict: answer.verdict.name(),
-            criterion: CRITERION,
-            coverage: "exhaustive",
-            seconds: json::round(history.begun.elapsed().as_secs_f64()),
-            version: json::VERSION,
-            format: history.format,
-            object: answer.kind.name(),
-            initial: history.initial,
-            operations: history.log.history.len() as u64,
-            pending: history.log.history.pending() as u64,
-            quasi: &relaxed.classes,
-            reading: relaxed.reading,
-            causality: relaxed.causality,
-            order: relaxed.order,
-            factor: relaxed.least.and_then(|(factor, _)| factor),
-            factor_max: relaxed.least.map(|(_, most)| most),
-            algorithm: "quasi-search",
-            parts: answer.parts as u64,
-            histories: 1,
-            histories_buggy: u64::from(matches!(answer.verdict, Verdict::Fail(_))),
-            states: answer.states,
-            limits: history.limits.stated(),
-            witness: None,
-            violation: None,
-            limit: None,
-            reason: None,
-        };
-        match &answer.verdict {
-            Verdict::Pass(orders) => document.witness = Some(orders),
-            Verdict::Fail((part, violation)) => {
-                let described = |op| json::described(self.reading(), op);
-                let operations = self.blamed(violation).into_iter().map(described).collect();
-                let reason = self.why(violation);
-                let evidence = violation;
-                document.violation = Some(Explained { kind: violation.kind(), part, reason, operations, evidence });
-            }
-            Verdict::Unknown(limit) => {
-                document.coverage = "partial";
-                document.limit = Some(json::limit_name(*limit));
-                document.reason = Some(limit_text(*limit, history.limits));
-            }
-        }
-        json::write(&document)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::text::{FAIL, FAINT, WIDTH, paint, truncate};
+use super::{FAIL, FAINT, WIDTH, paint, truncate};
 
 /// The most bars that fit with letters, whatever their order.
 pub const BARS_MAX: usize = 10;

@@ -1,11 +1,45 @@
-//! Text for a terminal: what may be printed, how wide it is, where it breaks, which colour it has.
+//! Text for a terminal: what may be printed, how wide it is, where it breaks, which colour it has; and a file for each kind of outcome that says it.
 //!
 //! Invariant: nothing that comes from a file reaches a terminal without going through [`clean`].
+
+mod certificate;
+mod counted;
+mod history;
+pub mod model;
+pub mod monitor;
+mod nothing;
+mod quasi;
+mod replayed;
+mod timeline;
+mod wrong;
 
 use std::fmt::Display;
 
 use anstyle::{AnsiColor, Style};
+use selvedge_history::Limit;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::Outcome;
+use crate::limits::Limits;
+use crate::quantity::{show_size, show_time};
+
+/// The report on an outcome, and the one line of it that stands for it among several.
+pub fn of(outcome: &Outcome<'_>) -> (String, String) {
+    match outcome {
+        Outcome::Decided(decided) => (decided.text(), decided.line()),
+        Outcome::Counted(counted) => (counted.text(), counted.line()),
+        Outcome::Quasi(decided) => (decided.text(), decided.line()),
+        Outcome::Nothing(nothing) => (nothing.text(), nothing.line()),
+        Outcome::Verified(verified) => (verified.text(), verified.line()),
+        Outcome::Modelled(modelled) => (modelled.report(), modelled.line()),
+        Outcome::WrongModel(wrong) => (wrong.report(), wrong.line()),
+        Outcome::Monitored(monitored) => (monitored.text(), monitored.line()),
+        Outcome::Tested(session) => (session.text(), session.line()),
+        Outcome::Replayed(replayed) => (replayed.text(), replayed.line()),
+        Outcome::Wrong(wrong) | Outcome::Bug(wrong) => (wrong.text(), wrong.line()),
+        Outcome::Cut(cut) => (cut.text(), cut.line()),
+    }
+}
 
 /// How wide a report may be.
 pub const WIDTH: usize = 80;
@@ -113,6 +147,26 @@ fn fitting(word: &str, width: usize) -> usize {
 pub fn paragraph(text: &str, indent: usize) -> String {
     let indent = " ".repeat(indent);
     wrap(text, WIDTH - indent.len()).iter().map(|line| format!("{indent}{line}\n")).collect()
+}
+
+/// The limit with its number.
+pub fn limit_text(limit: Limit, limits: &Limits) -> String {
+    match (limit, limits.time_max) {
+        (Limit::Time, Some(time)) => format!("the time limit of {} was reached", show_time(time)),
+        (Limit::Memory, _) => format!("the memory limit of {} was reached", show_size(limits.memory_max)),
+        (limit, _) => limit.to_string(),
+    }
+}
+
+/// The limits that held, and how to raise the one that was reached.
+pub fn advice(limit: Limit, limits: &Limits) -> String {
+    let time = limits.time_max.map_or("no limit on time".to_owned(), show_time);
+    let more = match limit {
+        Limit::Time => " More time: --time-max TIME, for all files together (none for no limit).",
+        Limit::Memory => " More memory: --memory-max SIZE.",
+        Limit::Interrupted => "",
+    };
+    paragraph(&format!("Limits: {time}, {}.{more}", show_size(limits.memory_max)), 2)
 }
 
 #[cfg(test)]
