@@ -222,7 +222,7 @@ pub fn run(flags: Flags, harness: Vec<OsString>, started: Instant) -> Result<Exi
         exit: Some(exit),
         lines: &seen.lines,
     };
-    let wanted = Wanted { page: asked.html.is_some(), cases: asked.output.wants_cases(), certificate: false };
+    let wanted = Wanted::new(asked.html.is_some(), &asked.output);
     let mut rendered = Outcome::Tested(session).render(wanted);
     match (seen.tests.is_empty(), seen.taken) {
         // What could not be tested was said.

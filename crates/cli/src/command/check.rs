@@ -173,8 +173,8 @@ pub fn run(settings: Settings) -> Exit {
 
 impl Settings {
     fn wanted(&self) -> Wanted {
-        let (page, certificate) = (self.html.is_some(), self.certificate.is_some());
-        Wanted { page, certificate, cases: self.output.wants_cases() }
+        let certificate = self.certificate.is_some();
+        Wanted { certificate, ..Wanted::new(self.html.is_some(), &self.output) }
     }
 }
 

@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use selvedge_history::{Budget, Limit};
-use selvedge_model::language::Model;
+use selvedge_model::language::{ClaimKind, Model};
 use selvedge_model::{Verdict, draw_space, space_to_dot, trace_to_dot, trace_to_svg};
 
 use crate::exit::Exit;
 use crate::limits::{LimitFlags, Limits};
 use crate::progress::{Phase, Progress};
 use crate::report::ci::OutputFlags;
-use crate::report::outcome::{Assertion, Ending, Modelled, WrongModel};
+use crate::report::outcome::{Assertion, Ending, Graph, GraphOf, Modelled, Undrawn, WrongModel};
 use crate::report::print::{Printer, complain, keep_page};
 use crate::report::{Outcome, Rendered, Wanted};
 use crate::source;
@@ -106,17 +106,17 @@ impl Flags {
     }
 }
 
-/// An assertion to check: its number, its text and what it claims in a word.
+/// An assertion to check: its number, its text and what it claims.
 #[derive(Clone)]
 struct Claim {
     number: usize,
     text: String,
-    criterion: &'static str,
+    kind: ClaimKind,
 }
 
 impl Claim {
     fn ended(&self, ending: Ending, seconds: f64) -> Assertion {
-        Assertion { number: self.number, text: self.text.clone(), criterion: self.criterion, ending, seconds }
+        Assertion { number: self.number, text: self.text.clone(), claim: self.kind, ending, seconds }
     }
 
     /// It was not finished when a limit was reached.
@@ -178,7 +178,7 @@ fn cut(settings: &Settings, text: &str, claims: &[Claim], mut checked: Vec<Arc<A
         spaces: checked.iter().map(|_| None).collect(),
         assertions: checked,
         seconds: settings.limits.started.elapsed().as_secs_f64(),
-        dot: settings.dot.as_ref().map(|path| format!("{} was not written", source::name(path))),
+        graph: settings.dot.as_ref().map(|path| Graph { file: source::name(path), shows: Err(Undrawn::Unfinished) }),
         ..settings.modelled(&name, text)
     };
     Outcome::Modelled(modelled).render(settings.wanted())
@@ -186,7 +186,7 @@ fn cut(settings: &Settings, text: &str, claims: &[Claim], mut checked: Vec<Arc<A
 
 impl Settings {
     fn wanted(&self) -> Wanted {
-        Wanted { page: self.html.is_some(), cases: self.output.wants_cases(), certificate: false }
+        Wanted::new(self.html.is_some(), &self.output)
     }
 
     /// A model of which nothing was checked yet.
@@ -201,7 +201,7 @@ impl Settings {
             assertions: Vec::new(),
             spaces: Vec::new(),
             seconds: 0.0,
-            dot: None,
+            graph: None,
         }
     }
 }
@@ -241,7 +241,7 @@ fn examine(settings: &Settings, budget: &Budget, progress: &Progress, tell: &dyn
         modelled.assertions.push(checked);
     }
     if let Some(path) = &settings.dot {
-        modelled.dot = draw(path, &model, &modelled.assertions);
+        modelled.graph = draw(path, &model, &modelled.assertions);
     }
     modelled.seconds = seconds();
     if wanted.page {
@@ -266,7 +266,7 @@ fn chosen(settings: &Settings, model: &Model, file: &str) -> Result<Vec<Claim>, 
         [] => (1..=all.len()).collect(),
         chosen => chosen.to_vec(),
     };
-    let claim = |number: usize| Claim { number, text: all[number - 1].clone(), criterion: model.criterion(number - 1) };
+    let claim = |number: usize| Claim { number, text: all[number - 1].clone(), kind: model.claim(number - 1) };
     Ok(numbers.into_iter().map(claim).collect())
 }
 
@@ -329,28 +329,31 @@ impl<F: Fn()> Drop for Finally<F> {
     }
 }
 
-/// Writes the graph; answers a sentence about it.
-fn draw(path: &Path, model: &Model, checked: &[Arc<Assertion>]) -> Option<String> {
-    let name = source::name(path);
+/// Writes the graph; answers what became of it.
+fn draw(path: &Path, model: &Model, checked: &[Arc<Assertion>]) -> Option<Graph> {
+    let file = source::name(path);
     let shown = checked.iter().find_map(|checked| Some((checked, checked.trace()?)));
     let svg = path.extension().is_some_and(|extension| extension == "svg");
-    let (graph, what) = match (shown, checked.first()) {
+    let drawn = match (shown, checked.first()?) {
         (Some((checked, trace)), _) => {
             let graph = if svg { trace_to_svg(trace) } else { trace_to_dot(trace) };
-            (graph, format!("the run of assertion {}", checked.number))
+            Ok((graph, GraphOf::Run(checked.number)))
         }
-        (None, Some(_)) if svg => return Some(format!("{name} was not written: there is no run to draw")),
-        (None, Some(first)) => match space_to_dot(&model.subject(first.number - 1), STATES_DRAWN) {
-            Ok(Ok(graph)) => (graph, "all states".to_owned()),
-            Ok(Err(_)) => return Some(format!("{name} was not written: there are more than {STATES_DRAWN} states")),
-            Err(trouble) => return Some(format!("{name} was not written: {trouble}")),
+        (None, _) if svg => Err(Undrawn::NoRun),
+        (None, first) => match space_to_dot(&model.subject(first.number - 1), STATES_DRAWN) {
+            Ok(Ok(graph)) => Ok((graph, GraphOf::States)),
+            Ok(Err(_)) => Err(Undrawn::TooManyStates(STATES_DRAWN)),
+            Err(trouble) => Err(Undrawn::Trouble(trouble)),
         },
-        (None, None) => return None,
+    };
+    let (graph, shows) = match drawn {
+        Ok(drawn) => drawn,
+        Err(undrawn) => return Some(Graph { file, shows: Err(undrawn) }),
     };
     match std::fs::write(path, graph) {
-        Ok(()) => Some(format!("{name} shows {what}")),
+        Ok(()) => Some(Graph { file, shows: Ok(shows) }),
         Err(error) => {
-            complain(&format!("{}\n", Trouble::new(&name, format!("cannot write the graph: {error}"))));
+            complain(&format!("{}\n", Trouble::new(&file, format!("cannot write the graph: {error}"))));
             None
         }
     }

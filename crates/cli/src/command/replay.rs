@@ -88,7 +88,7 @@ impl Flags {
 
 impl Settings {
     fn wanted(&self) -> Wanted {
-        Wanted { page: self.html.is_some(), cases: self.output.wants_cases(), certificate: false }
+        Wanted::new(self.html.is_some(), &self.output)
     }
 }
 

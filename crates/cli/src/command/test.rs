@@ -129,7 +129,7 @@ pub fn under_watch(
     let short: Vec<&str> = name.split(' ').map(|file| file.rsplit('/').next().unwrap_or(file)).collect();
     progress.begin(1, &short.join(" "));
     progress.quiet(output.quiet);
-    let wanted = Wanted { cases: output.wants_cases(), ..Wanted::default() };
+    let wanted = Wanted::new(false, &output);
     let mut printer = Printer::new(json, output, 1);
     let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Rendered>| {
         // The other end is gone only when the process is about to end.
@@ -164,7 +164,7 @@ pub fn wrong(trouble: Trouble, started: Instant) -> Outcome<'static> {
 
 impl Settings {
     fn wanted(&self) -> Wanted {
-        Wanted { page: self.asked.html.is_some(), cases: self.asked.output.wants_cases(), certificate: false }
+        Wanted::new(self.asked.html.is_some(), &self.asked.output)
     }
 }
 

@@ -5,8 +5,6 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::time::Instant;
 
 use clap::Args;
@@ -15,18 +13,17 @@ use selvedge_history::object::Kind;
 use selvedge_history::verify::{Refusal, verify, verify_quasi};
 use selvedge_history::{Budget, Verdict};
 
+use super::test::under_watch;
 use super::{Unread, formats, read, usage};
 use crate::exit::Exit;
 use crate::limits::{LimitFlags, Limits};
 use crate::progress::{Phase, Progress};
 use crate::report::ci::OutputFlags;
 use crate::report::outcome::{AnyCertificate, Nothing, Recorded, Verified};
-use crate::report::print::Printer;
 use crate::report::verdict::VerdictName;
 use crate::report::{Outcome, Rendered, Wanted, json};
 use crate::source::{self, Source};
 use crate::trouble::Trouble;
-use crate::watch::{self, Ended};
 
 /// The flags as typed.
 #[derive(Args)]
@@ -88,36 +85,14 @@ impl Flags {
 
 /// Verifies and reports.
 pub fn run(settings: Settings) -> Exit {
-    let name = source::name(&settings.history);
-    let limits = settings.limits.clone();
-    let progress = Arc::new(Progress::new(1));
-    let mut printer = Printer::new(settings.json, settings.output.clone(), 1);
-    progress.quiet(settings.output.quiet);
-    let wanted = settings.wanted();
-    let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Rendered>| {
-        // The other end is gone only when the process is about to end.
-        let _ = results.send(examine(&settings, budget, progress));
-    };
-    let ended = watch::run(&limits, &progress, worker, |rendered| printer.print(rendered));
-    match ended {
-        Ended::Cut(limit) if printer.printed() == 0 => {
-            printer.print(Outcome::cut(&name, limit, &limits, &progress).render(wanted));
-        }
-        Ended::Panicked => printer.print(Outcome::bug(&name).render(wanted)),
-        Ended::Done | Ended::Cut(_) => {}
-    }
-    printer.finish()
-}
-
-impl Settings {
-    fn wanted(&self) -> Wanted {
-        Wanted { cases: self.output.wants_cases(), ..Wanted::default() }
-    }
+    let (name, limits) = (source::name(&settings.history), settings.limits.clone());
+    let (json, output) = (settings.json, settings.output.clone());
+    under_watch(&name, json, (output, None), limits, move |budget, progress| examine(&settings, budget, progress))
 }
 
 /// Reads, verifies and reports.
 fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Rendered {
-    let (begun, wanted) = (Instant::now(), settings.wanted());
+    let (begun, wanted) = (Instant::now(), Wanted::new(false, &settings.output));
     let (file, certificate_file) = (source::name(&settings.history), source::name(&settings.certificate));
     let unread = |unread: Unread| match unread {
         Unread::Limit(limit) => Outcome::cut(&file, limit, &settings.limits, progress).render(wanted),

@@ -29,7 +29,7 @@ pub mod verdict;
 
 use selvedge_history::Limit;
 
-use self::ci::Case;
+use self::ci::{Case, OutputFlags};
 use self::outcome::{
     Counted, Cut, Decided, Modelled, Monitored, Nothing, QuasiDecided, Replayed, Verified, Wrong, WrongModel,
 };
@@ -79,6 +79,13 @@ pub struct Wanted {
     pub certificate: bool,
     /// What continuous integration reads.
     pub cases: bool,
+}
+
+impl Wanted {
+    /// What the flags of a command ask for.
+    pub fn new(page: bool, output: &OutputFlags) -> Self {
+        Wanted { page, certificate: false, cases: output.wants_cases() }
+    }
 }
 
 /// An outcome in all its renderings, ready to be printed.

@@ -5,7 +5,7 @@ use selvedge_history::Verdict;
 use super::{Case, CaseEnd};
 use crate::report::outcome::{
     Assertion, Counted, Cut, Decided, Ending, Modelled, Monitored, Nothing, QuasiDecided, Recorded, Replayed, Verified,
-    Wrong, WrongModel,
+    WatchDoubt, Wrong, WrongModel,
 };
 use crate::report::tested::{Found, Session, TestDocument};
 use crate::report::text::limit_text;
@@ -130,7 +130,9 @@ fn of_monitored(monitored: &Monitored<'_>) -> Case {
         (VerdictName::Pass, _) => case,
         (VerdictName::Fail, Some(first)) => case.kind(first.rule.name()).message(first.rule.sentence()),
         (VerdictName::Fail, None) => case.kind("violation").message(monitored.line()),
-        (VerdictName::Unknown, _) => case.kind(UNKNOWN).message(monitored.doubts.join("; ")),
+        (VerdictName::Unknown, _) => {
+            case.kind(UNKNOWN).message(monitored.doubts.iter().map(WatchDoubt::says).collect::<Vec<_>>().join("; "))
+        }
     }
 }
 
@@ -176,7 +178,7 @@ fn of_assertion(suite: &str, assertion: &Assertion) -> Case {
             let reason = answer.reason.as_ref().map(plain).unwrap_or_default();
             let (end, kind) = match answer.verdict {
                 selvedge_model::Verdict::Pass => (CaseEnd::Pass, ""),
-                selvedge_model::Verdict::Fail => (CaseEnd::Fail, assertion.criterion),
+                selvedge_model::Verdict::Fail => (CaseEnd::Fail, assertion.claim.name()),
                 selvedge_model::Verdict::Unknown(reached) => {
                     let reached = limit.map_or_else(|| Reached::from(reached), Reached::Limit);
                     (CaseEnd::Unknown, reached.name())

@@ -94,11 +94,11 @@ fn of_model() -> Vec<Case> {
     let settings = selvedge_model::Settings::default();
     let assertion = |at: usize| {
         let ending = model.check(at, &settings).map_or_else(Ending::Trouble, |answer| Ending::Answer(answer, None));
-        let (text, criterion) = (model.assertions()[at].clone(), model.criterion(at));
-        Arc::new(Assertion { number: at + 1, text, criterion, ending, seconds: 0.1 })
+        let (text, claim) = (model.assertions()[at].clone(), model.claim(at));
+        Arc::new(Assertion { number: at + 1, text, claim, ending, seconds: 0.1 })
     };
     let (assertions, limits) = ((0..3).map(assertion).collect(), limits());
-    let (stats, states_max, jobs, spaces, dot) = (false, None, 1, vec![], None);
+    let (stats, states_max, jobs, spaces, graph) = (false, None, 1, vec![], None);
     let file = "m.csp";
     cases(&Outcome::Modelled(Modelled {
         file,
@@ -110,7 +110,7 @@ fn of_model() -> Vec<Case> {
         assertions,
         spaces,
         seconds: 0.1,
-        dot,
+        graph,
     }))
 }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::super::outcome::Counted;
 use super::super::text::clean;
-use super::Badge;
+use super::super::verdict::VerdictName;
 use super::history::Shown;
 
 /// How many counters are listed.
@@ -51,11 +51,11 @@ impl Counted<'_> {
             Some(violation) => {
                 let part = self.reading().part(&violation.part);
                 let part = if part.is_empty() { String::new() } else { format!(" In {part}.") };
-                (Badge::Fail, vec![format!("Not linearizable: {}.{part}", clean(&violation.what))])
+                (VerdictName::Fail, vec![format!("Not linearizable: {}.{part}", clean(&violation.what))])
             }
             None => {
                 let about = "Counting shows violations only; that it shows none says nothing.";
-                (Badge::Unknown, vec![format!("No answer: {}. {about}", self.why_not())])
+                (VerdictName::Unknown, vec![format!("No answer: {}. {about}", self.why_not())])
             }
         };
         reasons.push(format!("{}.", self.numbers()));

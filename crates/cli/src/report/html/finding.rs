@@ -14,9 +14,10 @@ use super::super::names::Names;
 use super::super::outcome::Replayed;
 use super::super::tested::{self, Session, Tested};
 use super::super::text::{clean, strip};
+use super::super::verdict::VerdictName as Badge;
 use super::super::{json, objects};
+use super::Page;
 use super::source::{Source, Sources};
-use super::{Badge, Page};
 use crate::findings::Saved;
 use crate::quantity::{count, counted};
 

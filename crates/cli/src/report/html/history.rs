@@ -12,10 +12,11 @@ use serde::Serialize;
 use super::super::operation::Reading;
 use super::super::outcome::Decided;
 use super::super::text::limit_text;
+use super::super::verdict::VerdictName;
 use super::super::{json, replay, sentence};
+use super::Page;
 use super::counting::Counting;
 use super::partial::{self, Partial};
-use super::{Badge, Page};
 use crate::quantity::{count, counted};
 
 /// Of an order that goes no further only the end is asked about: so many states are told, of the first and of the others.
@@ -75,7 +76,7 @@ struct Data {
 pub struct Shown<'a> {
     pub reading: Reading<'a>,
     pub file: &'a str,
-    pub badge: Badge,
+    pub badge: VerdictName,
     pub reasons: Vec<String>,
     /// The operations that show the violation, the one to blame first.
     pub violation: Vec<OpId>,
@@ -126,16 +127,16 @@ impl Decided<'_> {
                 let reason =
                     format!("Linearizable{}: there is an order of the operations that explains it.", self.as_object());
                 let reasons = [reason].into_iter().chain(sentence::assumption(&self.assumed()));
-                (Badge::Pass, reasons.collect(), Vec::new(), orders.collect())
+                (VerdictName::Pass, reasons.collect(), Vec::new(), orders.collect())
             }
             Verdict::Fail(failure) => {
                 let reasons =
                     vec![format!("Not linearizable{}: {}", self.as_object(), sentence::reason(reading, failure))];
-                (Badge::Fail, reasons, failure.violation.operations(), self.longest(failure))
+                (VerdictName::Fail, reasons, failure.violation.operations(), self.longest(failure))
             }
             Verdict::Unknown(limit) => {
                 let reason = format!("No answer: {}. {}", limit_text(*limit, self.of.limits), self.known());
-                (Badge::Unknown, vec![reason], Vec::new(), Vec::new())
+                (VerdictName::Unknown, vec![reason], Vec::new(), Vec::new())
             }
         };
         if let Verdict::Fail(failure) = &self.answer.verdict {

@@ -18,7 +18,6 @@ use std::fmt::Write;
 pub use self::monitor::KEPT_MAX;
 
 use super::text::strip;
-pub use super::verdict::VerdictName as Badge;
 use super::verdict::VerdictName;
 use super::{Outcome, json};
 use crate::program::hash;

@@ -7,7 +7,8 @@ use super::super::json;
 use super::super::outcome::{Assertion, Ending, Modelled};
 use super::super::text::model::{explanation, headline, numbers, one_line, reductions, unknown};
 use super::super::text::{clean, strip};
-use super::{Badge, Page};
+use super::super::verdict::VerdictName;
+use super::Page;
 use crate::quantity::counted;
 
 /// How many steps of a run are drawn.
@@ -24,7 +25,7 @@ struct Data {
 struct Claim {
     number: usize,
     text: String,
-    badge: Badge,
+    badge: VerdictName,
     says: String,
     numbers: String,
     /// What is wrong at the end, in sentences.
@@ -71,7 +72,11 @@ impl Modelled<'_> {
         let claims: Vec<Claim> =
             self.assertions.iter().zip(&self.spaces).map(|(one, space)| self.claim(one, space.as_ref())).collect();
         let number = |badge| claims.iter().filter(|claim| claim.badge == badge).count();
-        let parts = [(Badge::Fail, "refuted"), (Badge::Unknown, "without an answer"), (Badge::Pass, "fulfilled")];
+        let parts = [
+            (VerdictName::Fail, "refuted"),
+            (VerdictName::Unknown, "without an answer"),
+            (VerdictName::Pass, "fulfilled"),
+        ];
         let parts = parts.iter().filter(|(badge, _)| number(*badge) > 0);
         let parts: Vec<String> = parts.map(|(badge, word)| format!("{} {word}", number(*badge))).collect();
         let summary = format!("{}: {}.", counted(claims.len() as u64, "assertion"), parts.join(", "));
@@ -112,7 +117,7 @@ impl Modelled<'_> {
         Claim {
             number: assertion.number,
             text: clean(&one_line(&assertion.text)),
-            badge: Badge::of(assertion.exit()),
+            badge: VerdictName::of(assertion.exit()),
             says,
             numbers,
             why,

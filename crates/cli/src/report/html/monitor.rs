@@ -44,7 +44,7 @@ impl Monitored<'_> {
         let left_out = self.counts.violations.saturating_sub(violations.len() as u64);
         let says = self.line();
         let mut reasons = vec![says.clone()];
-        reasons.extend(self.doubts.iter().map(|doubt| format!("Not checked in full: {}.", clean(doubt))));
+        reasons.extend(self.doubts.iter().map(|doubt| format!("Not checked in full: {}.", clean(&doubt.says()))));
         let mut text: String = self.violations.iter().map(|violation| format!("{violation}\n")).collect();
         text = text.lines().map(|line| format!("{}\n", clean(line))).collect();
         text += &clean(&says);

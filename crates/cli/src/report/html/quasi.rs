@@ -8,7 +8,7 @@ use selvedge_history::{OpId, Value, Verdict};
 use super::super::operation::Reading;
 use super::super::outcome::QuasiDecided;
 use super::super::replay;
-use super::Badge;
+use super::super::verdict::VerdictName;
 use super::history::{Order, Shown};
 
 impl QuasiDecided<'_> {
@@ -27,7 +27,7 @@ impl QuasiDecided<'_> {
                     self.order(name, part, &mut later)
                 });
                 let orders: Vec<Order> = orders.collect();
-                (Badge::Pass, vec![self.shown(parts)], orders)
+                (VerdictName::Pass, vec![self.shown(parts)], orders)
             }
             Verdict::Fail((_, failure)) => {
                 violation.extend(self.blamed(failure));
@@ -43,11 +43,11 @@ impl QuasiDecided<'_> {
                     }
                     _ => Vec::new(),
                 };
-                (Badge::Fail, vec![self.why(failure)], orders)
+                (VerdictName::Fail, vec![self.why(failure)], orders)
             }
             Verdict::Unknown(_) => {
                 let known = "No violation so far, and that says nothing about the rest.".to_owned();
-                (Badge::Unknown, vec![known], Vec::new())
+                (VerdictName::Unknown, vec![known], Vec::new())
             }
         };
         reasons.insert(0, self.says());

@@ -114,7 +114,7 @@ fn assertion(assertion: &Assertion) -> AssertionDocument<'_> {
         number: assertion.number,
         text: one_line(&assertion.text),
         verdict: VerdictName::of_answer(assertion.exit()),
-        criterion: assertion.criterion,
+        criterion: assertion.claim.name(),
         coverage: assertion.coverage(),
         seconds: assertion.seconds,
         search: None,

@@ -7,7 +7,7 @@ use selvedge_history::monitor::Violation;
 use serde::Serialize;
 
 use super::{VERSION, write};
-use crate::report::outcome::Monitored;
+use crate::report::outcome::{Monitored, WatchDoubt};
 use crate::report::verdict::{Coverage, Criterion, VerdictName};
 
 #[derive(Serialize)]
@@ -52,12 +52,12 @@ pub fn violation(violation: &Violation) -> String {
 }
 
 #[derive(Serialize)]
-struct MonitorDocument<'a> {
+struct MonitorDocument {
     by_rule: BTreeMap<&'static str, u64>,
     coverage: Coverage,
     criterion: Criterion,
     cut: u64,
-    doubts: &'a [String],
+    doubts: Vec<String>,
     events: u64,
     late: u64,
     late_returns: u64,
@@ -89,7 +89,7 @@ pub fn monitored(monitored: &Monitored<'_>) -> String {
         coverage: Coverage::Monitored,
         criterion: Criterion::Linearizability,
         cut: lines.cut,
-        doubts: &monitored.doubts,
+        doubts: monitored.doubts.iter().map(WatchDoubt::says).collect(),
         events: counts.events,
         late: lines.late,
         late_returns: lines.late_returns,

@@ -2,13 +2,13 @@
 //! for each process.
 
 use selvedge_history::Limit;
-use selvedge_model::language::Diagnostic;
+use selvedge_model::language::{ClaimKind, Diagnostic};
 use selvedge_model::{Answer, Reason, Statistics, Trace, Trouble, Verdict};
 use unicode_width::UnicodeWidthStr;
 
 use super::{FAIL, FAINT, PASS, UNKNOWN, clean, paint, truncate};
 use crate::quantity::{count, counted, show_size};
-use crate::report::outcome::{Assertion, Ending, Modelled, WrongModel};
+use crate::report::outcome::{Assertion, Ending, Graph, GraphOf, Modelled, Undrawn, WrongModel};
 use crate::report::verdict::VerdictName;
 
 /// How many rows of a run are shown.
@@ -22,8 +22,8 @@ impl Modelled<'_> {
     /// The report.
     pub fn report(&self) -> String {
         let mut text: String = self.assertions.iter().map(|assertion| self.section(assertion)).collect();
-        if let Some(sentence) = &self.dot {
-            text.push_str(&format!("{}\n", clean(sentence)));
+        if let Some(graph) = &self.graph {
+            text.push_str(&format!("{}\n", clean(&drawn(graph))));
         }
         text
     }
@@ -88,6 +88,19 @@ impl WrongModel<'_> {
     }
 }
 
+/// What became of the graph, in a sentence.
+fn drawn(graph: &Graph) -> String {
+    let file = &graph.file;
+    match &graph.shows {
+        Ok(GraphOf::Run(number)) => format!("{file} shows the run of assertion {number}"),
+        Ok(GraphOf::States) => format!("{file} shows all states"),
+        Err(Undrawn::NoRun) => format!("{file} was not written: there is no run to draw"),
+        Err(Undrawn::TooManyStates(most)) => format!("{file} was not written: there are more than {most} states"),
+        Err(Undrawn::Trouble(trouble)) => format!("{file} was not written: {trouble}"),
+        Err(Undrawn::Unfinished) => format!("{file} was not written"),
+    }
+}
+
 /// The text of an assertion in one line.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -100,7 +113,7 @@ pub fn headline(answer: &Answer, limit: Option<Limit>, assertion: &Assertion) ->
     let after = format!("after {}, {}", counted(steps, "step"), counted(switches, "context switch"));
     let after = after.replace("switchs", "switches");
     match answer.verdict {
-        Verdict::Pass if assertion.criterion == "reaches" => format!("{} {after}", paint(PASS, "reached")),
+        Verdict::Pass if assertion.claim == ClaimKind::Reaches => format!("{} {after}", paint(PASS, "reached")),
         Verdict::Pass if answer.statistics.exact => format!("{} for all executions", paint(PASS, "proved")),
         Verdict::Pass => format!("{}: states were told apart by their hashes only", paint(PASS, "passed")),
         Verdict::Fail if answer.trace.is_none() => paint(FAIL, "refuted"),

@@ -10,9 +10,8 @@ use super::super::input::Rest;
 use super::super::metrics::Snapshot;
 use super::{SAID_MAX, Watcher};
 use crate::exit::Exit;
-use crate::quantity::count;
 use crate::report::html::KEPT_MAX;
-use crate::report::outcome::{LineCounts, Monitored};
+use crate::report::outcome::{CountedDoubt, LineCounts, Monitored, WatchDoubt};
 use crate::report::print::{complain, keep_page};
 use crate::report::text::{self, clean};
 use crate::report::{Outcome, Wanted, json};
@@ -85,11 +84,7 @@ impl Watcher {
         let wanted = Wanted { page: page.is_some(), ..Wanted::default() };
         let mut rendered = Outcome::Monitored(monitored).render(wanted);
         let exit = rendered.exit;
-        self.write(&if self.voice.json {
-            std::mem::take(&mut rendered.json) + "\n"
-        } else {
-            std::mem::take(&mut rendered.text)
-        });
+        self.write(&if self.voice.json { format!("{}\n", rendered.json) } else { rendered.text.clone() });
         let page = keep_page(page, &mut rendered);
         exit.worst(if exit == Exit::Pass { self.unwritten } else { Exit::Pass }).worst(page)
     }
@@ -109,49 +104,28 @@ impl Watcher {
     }
 
     /// Why the absence of violations would not mean that there are none.
-    fn doubts(&self) -> Vec<String> {
-        let mut doubts: Vec<String> = self
-            .monitor
-            .doubts()
-            .iter()
-            .map(|doubt| match doubt.number() {
-                Some(number) => format!("{} {}", count(number), doubt.what()),
-                None => doubt.what(),
-            })
-            .collect();
-        let mut doubt = |number: u64, one: &str, many: &str| match number {
-            0 => {}
-            1 => doubts.push(format!("1 {one}")),
-            _ => doubts.push(format!("{} {many}", count(number))),
-        };
-        doubt(self.unreadable, "line could not be read", "lines could not be read");
-        doubt(self.cut, "line was cut off by the end of its writer", "lines were cut off by the end of their writers");
-        doubt(self.late, "call came too late", "calls came too late");
-        let longer = [
-            "return came too late, and its operation was taken to be longer",
-            "returns came too late, and their operations were taken to be longer",
+    fn doubts(&self) -> Vec<WatchDoubt> {
+        let counted = [
+            (self.unreadable, CountedDoubt::Unreadable),
+            (self.cut, CountedDoubt::Cut),
+            (self.late, CountedDoubt::LateCall),
+            (self.longer, CountedDoubt::LateReturn),
+            (self.uncertain, CountedDoubt::Uncertain),
+            (self.unread, CountedDoubt::UnreadWriter),
+            (self.broken, CountedDoubt::BrokenWriter),
+            (self.untimed, CountedDoubt::Untimed),
+            (self.crowded, CountedDoubt::Crowded),
+            (u64::from(self.is_ceased) * self.connected, CountedDoubt::Connected),
         ];
-        doubt(self.longer, longer[0], longer[1]);
-        let uncertain = [
-            "violation is not certain: a writer was silent that may have more to say",
-            "violations are not certain: writers were silent that may have more to say",
-        ];
-        doubt(self.uncertain, uncertain[0], uncertain[1]);
-        doubt(self.unread, "writer was never read", "writers were never read");
-        doubt(self.broken, "writer could not be read to its end", "writers could not be read to their end");
-        doubt(self.untimed, "event had no time", "events had no time");
-        let crowded = ["operation was taken to overlap", "operations were taken to overlap"]
-            .map(|what| format!("{what} with the one before it of the same thread, by their times"));
-        doubt(self.crowded, &crowded[0], &crowded[1]);
-        let connected = ["writer was still connected at the end", "writers were still connected at the end"];
-        doubt(u64::from(self.is_ceased) * self.connected, connected[0], connected[1]);
+        let counted = counted.into_iter().filter(|(number, _)| *number > 0);
         let unfinished = [
-            (self.is_cut_short, "lines that had arrived when it was stopped"),
-            (self.rest == Some(Rest::Input), "the input had not ended when it was stopped"),
-            (self.rest == Some(Rest::HalfALine), "the last line was not written to its end when it was stopped"),
-            (self.monitor.counts().events == 0, "there was no event"),
+            (self.is_cut_short, WatchDoubt::LinesLeft),
+            (self.rest == Some(Rest::Input), WatchDoubt::InputOpen),
+            (self.rest == Some(Rest::HalfALine), WatchDoubt::HalfALine),
+            (self.monitor.counts().events == 0, WatchDoubt::NoEvent),
         ];
-        doubts.extend(unfinished.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| what.to_owned()));
-        doubts
+        let unfinished = unfinished.into_iter().filter(|(is_so, _)| *is_so).map(|(_, doubt)| doubt);
+        let monitor = self.monitor.doubts().into_iter().map(WatchDoubt::Monitor);
+        monitor.chain(counted.map(|(number, of)| WatchDoubt::Counted(number, of))).chain(unfinished).collect()
     }
 }

@@ -1,11 +1,15 @@
 //! What a command found, as one value for each kind of answer. Text, JSON, pages and what continuous integration reads are made of it and of
 //! nothing else.
 //!
-//! Invariant: a value has no finished sentence in it. Those that belong to tests of code are in [`tested`](super::tested).
+//! Invariant: a value has no finished sentence of this crate in it. Those of tests of code are in [`tested`](super::tested).
+
+mod model;
+mod monitor;
+
+pub use self::model::{Assertion, Ending, Graph, GraphOf, Modelled, Undrawn, WrongModel};
+pub use self::monitor::{CountedDoubt, LineCounts, Monitored, WatchDoubt};
 
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::sync::Arc;
 
 use selvedge_driver::{Finding, ObjectFinding};
 use selvedge_history::certificate::quasi::{QuasiCertificate, QuasiClaim};
@@ -14,18 +18,14 @@ use selvedge_history::check::Answer;
 use selvedge_history::check::assumed::{Assumed, assumed};
 use selvedge_history::counting::Halt;
 use selvedge_history::evidence::Part;
-use selvedge_history::monitor::{Counts, Rule, Violation};
 use selvedge_history::object::Kind;
 use selvedge_history::quasi::{self, Causality, Order, Rules};
 use selvedge_history::verify::Refusal;
 use selvedge_history::{Limit, Log, OpId, Value, Verdict};
-use selvedge_model::language::Diagnostic;
-use selvedge_model::{Drawn, Trace};
 
 use super::names::Names;
 use super::operation::Reading;
-use super::verdict::{Coverage, Criterion, VerdictName};
-use crate::exit::Exit;
+use super::verdict::{Criterion, VerdictName};
 use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::trouble::Trouble;
@@ -245,160 +245,6 @@ impl Verified<'_> {
                 assumed(self.of.log, kind, self.of.initial, linearizations)
             }
             _ => Vec::new(),
-        }
-    }
-}
-
-/// What came of one assertion of a model.
-pub struct Assertion {
-    /// Its number, counted from 1.
-    pub number: usize,
-    /// Its text.
-    pub text: String,
-    /// The kind of claim, for JSON.
-    pub criterion: &'static str,
-    /// What came of it.
-    pub ending: Ending,
-    /// How long it took.
-    pub seconds: f64,
-}
-
-/// How the check of an assertion ended.
-pub enum Ending {
-    /// With an answer; and the limit of the command line that cut it short, if one did.
-    Answer(selvedge_model::Answer, Option<Limit>),
-    /// The model is wrong, which only showed while it ran.
-    Trouble(selvedge_model::Trouble),
-    /// There is none: this limit of the command line was reached before.
-    Unfinished(Limit),
-}
-
-impl Assertion {
-    /// The run that shows what came of it.
-    pub fn trace(&self) -> Option<&Trace> {
-        match &self.ending {
-            Ending::Answer(answer, _) => answer.trace.as_ref(),
-            Ending::Trouble(selvedge_model::Trouble::Fault { trace, .. }) => Some(trace),
-            Ending::Trouble(_) | Ending::Unfinished(_) => None,
-        }
-    }
-
-    /// What it means for the exit code.
-    pub fn exit(&self) -> Exit {
-        match &self.ending {
-            Ending::Answer(answer, _) => match answer.verdict {
-                selvedge_model::Verdict::Pass => Exit::Pass,
-                selvedge_model::Verdict::Fail => Exit::Violation,
-                selvedge_model::Verdict::Unknown(_) => Exit::Unknown,
-            },
-            Ending::Trouble(_) => Exit::Input,
-            Ending::Unfinished(_) => Exit::Unknown,
-        }
-    }
-
-    /// Whether everything that can be reached was looked at, as far as the verdict needs it.
-    pub fn coverage(&self) -> Coverage {
-        if matches!(self.exit(), Exit::Pass | Exit::Violation) { Coverage::Exhaustive } else { Coverage::Partial }
-    }
-}
-
-/// A model whose assertions were checked.
-pub struct Modelled<'a> {
-    /// The file's name.
-    pub file: &'a str,
-    /// The model.
-    pub text: &'a str,
-    /// Whether more is to be said about the search.
-    pub stats: bool,
-    /// The limit on states, if there is one.
-    pub states_max: Option<u64>,
-    /// How many threads searched.
-    pub jobs: usize,
-    /// The limits it ran under.
-    pub limits: &'a Limits,
-    /// What came of each assertion.
-    pub assertions: Vec<Arc<Assertion>>,
-    /// The states of each assertion's system where they are few, for a page.
-    pub spaces: Vec<Option<Drawn>>,
-    /// How long it took.
-    pub seconds: f64,
-    /// A sentence about the graph that was written.
-    pub dot: Option<String>,
-}
-
-impl Modelled<'_> {
-    /// What it means for the exit code.
-    pub fn exit(&self) -> Exit {
-        self.assertions.iter().map(|assertion| assertion.exit()).fold(Exit::Pass, Exit::worst)
-    }
-
-    /// What is known of all assertions together: one that ended in an error of the model is not known.
-    pub fn verdict(&self) -> VerdictName {
-        let known = |assertion: &Arc<Assertion>| VerdictName::of(assertion.exit()).exit();
-        VerdictName::of(self.assertions.iter().map(known).fold(Exit::Pass, Exit::worst))
-    }
-}
-
-/// A model that cannot be compiled.
-pub struct WrongModel<'a> {
-    /// The file's name.
-    pub file: &'a str,
-    /// The model.
-    pub text: &'a str,
-    /// What is wrong with it, at least one thing.
-    pub errors: &'a [Diagnostic],
-    /// How long it took to see that.
-    pub seconds: f64,
-}
-
-/// What a monitor saw until its input ended or it was stopped.
-pub struct Monitored<'a> {
-    /// Where the events came from.
-    pub from: &'a str,
-    /// What was watched.
-    pub kind: Kind,
-    /// What the monitor counted; the violations are those that were told.
-    pub counts: Counts,
-    /// Violations by rule.
-    pub by_rule: &'a HashMap<Rule, u64>,
-    /// What was counted before the monitor.
-    pub lines: LineCounts,
-    /// Why the absence of violations would not mean that there are none.
-    pub doubts: Vec<String>,
-    /// The first violations, where a page is wanted.
-    pub violations: Vec<Violation>,
-    /// How long it watched.
-    pub seconds: f64,
-}
-
-/// What was counted of lines and writers.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LineCounts {
-    /// Lines that are no events.
-    pub unreadable: u64,
-    /// Lines whose writer ended in the middle.
-    pub cut: u64,
-    /// Calls that came too late.
-    pub late: u64,
-    /// Returns that came too late.
-    pub late_returns: u64,
-    /// Violations that silent writers may excuse.
-    pub uncertain: u64,
-    /// Events without a time.
-    pub untimed: u64,
-    /// Writers that came, that were never read, and that were still there.
-    pub writers: u64,
-    pub writers_unread: u64,
-    pub writers_connected: u64,
-}
-
-impl Monitored<'_> {
-    /// The verdict.
-    pub fn verdict(&self) -> VerdictName {
-        match (self.counts.violations, self.doubts.is_empty()) {
-            (0, true) => VerdictName::Pass,
-            (0, false) => VerdictName::Unknown,
-            _ => VerdictName::Fail,
         }
     }
 }
