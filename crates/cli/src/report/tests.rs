@@ -10,7 +10,9 @@ use selvedge_history::object::Kind;
 use selvedge_history::{Budget, Call, Log, LogRecorder, OpId, Outcome as Ended, Symbol, Value, Verdict};
 use unicode_width::UnicodeWidthStr;
 
+use super::ci::CaseEnd;
 use super::outcome::Recorded;
+use super::verdict::Criterion;
 use super::*;
 
 fn value(text: Option<&str>) -> Value {
@@ -337,4 +339,50 @@ fn the_documents() {
         })
         .collect();
     assert_snapshot!(documents.join("\n"));
+}
+
+/// Text, document, page and cases of an outcome, and the exit code that all of them must say.
+#[track_caller]
+fn agrees(outcome: Outcome<'_>, exit: Exit) {
+    let said = outcome.render(Wanted { page: true, certificate: true, cases: true });
+    assert_eq!(said.exit, exit);
+    let document: serde_json::Value = serde_json::from_str(&said.json).unwrap();
+    let (label, verdict, end) = match exit {
+        Exit::Pass => ("PASS  ", Some("pass"), CaseEnd::Pass),
+        Exit::Violation => ("FAIL  ", Some("fail"), CaseEnd::Fail),
+        Exit::Unknown => ("UNKNOWN  ", Some("unknown"), CaseEnd::Unknown),
+        Exit::Input | Exit::Bug => ("error: ", None, CaseEnd::Error),
+    };
+    for text in [&said.text, &said.line] {
+        assert!(text::strip(text).starts_with(label), "{text}");
+    }
+    assert_eq!(document["verdict"].as_str(), verdict);
+    assert_eq!(document.get("error").is_some(), verdict.is_none());
+    assert_eq!(said.cases.iter().map(|case| case.end).collect::<Vec<_>>(), [end]);
+    let title = verdict.map(|verdict| format!("<title>{}: ", verdict.to_uppercase()));
+    assert_eq!(said.page.is_some(), title.is_some());
+    assert!(said.page.is_none_or(|page| page.contains(&title.unwrap_or_default())));
+    assert_eq!(said.certificate.is_some(), matches!(exit, Exit::Pass | Exit::Violation));
+}
+
+#[test]
+fn all_renderings_say_the_same() {
+    let (log, limits) = (log("0 enq 1\n0 ok\n1 deq\n1 ok 7\n0 enq 2"), limits());
+    let (kind, format, file) = (Kind::Queue, "jsonl", "history.jsonl");
+    let of = Recorded { file, format, log: &log, initial: None, seconds: 0.5, limits: &limits };
+    let failure = Failure { part: Part::default(), violation: Violation::ThinAir { operation: OpId(1) } };
+    let verdicts = [
+        (Verdict::Pass(Vec::new()), Exit::Pass),
+        (Verdict::Fail(failure), Exit::Violation),
+        (Verdict::Unknown(Limit::Memory), Exit::Unknown),
+    ];
+    for (verdict, exit) in verdicts {
+        let (algorithms, parts, parts_passed, states, longest) = (vec![], 1, 0, 0, 0);
+        let answer = Answer { kind, verdict, algorithms, parts, parts_passed, states, longest };
+        agrees(Outcome::Decided(Decided { of, answer, evidence_kept: false }), exit);
+    }
+    agrees(Outcome::Nothing(Nothing { of, object: Some(kind), criterion: Criterion::default() }), Exit::Unknown);
+    agrees(Outcome::cut("history.jsonl", Limit::Time, &limits, &Progress::default()), Exit::Unknown);
+    agrees(Outcome::wrong(Trouble::new("history.jsonl", "it is wrong"), 0.5), Exit::Input);
+    agrees(Outcome::bug("history.jsonl"), Exit::Bug);
 }

@@ -9,8 +9,7 @@ use serde::{Serialize, Serializer};
 use crate::exit::Exit;
 
 /// A verdict without its evidence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerdictName {
     /// It holds.
     Pass,
@@ -54,6 +53,12 @@ impl VerdictName {
     }
 }
 
+impl Serialize for VerdictName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
 impl<P, F> From<&Verdict<P, F>> for VerdictName {
     fn from(verdict: &Verdict<P, F>) -> Self {
         match verdict {
@@ -85,8 +90,7 @@ pub enum Coverage {
 }
 
 /// What was asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Criterion {
     /// Whether a history is linearizable.
     #[default]
@@ -108,6 +112,12 @@ impl Criterion {
             Criterion::Model => "model",
             Criterion::Assertions => "assertions",
         }
+    }
+}
+
+impl Serialize for Criterion {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 
