@@ -12,8 +12,7 @@ use crate::report::verdict::{Coverage, Criterion, Reached, VerdictName};
 #[derive(Serialize)]
 struct ModelDocument<'a> {
     file: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    verdict: Option<VerdictName>,
+    verdict: VerdictName,
     criterion: Criterion,
     coverage: Coverage,
     seconds: f64,
@@ -94,7 +93,7 @@ pub fn modelled(modelled: &Modelled<'_>) -> String {
     let weakest = modelled.assertions.iter().map(|assertion| assertion.coverage()).min();
     write(&ModelDocument {
         file: modelled.file,
-        verdict: Some(modelled.verdict()),
+        verdict: modelled.verdict(),
         criterion: Criterion::Model,
         coverage: weakest.unwrap_or(Coverage::Exhaustive),
         seconds: modelled.seconds,
