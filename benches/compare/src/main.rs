@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use selvedge_driver::rust::{TARGET, cargo_environment, prepare_sysroot};
-use selvedge_driver::{Compiler, Program, Report, SETTINGS_VARIABLE, Search, Settings, TestReport, compile, run};
+use selvedge_driver::{Compiler, Program, compile, run};
+use selvedge_protocol::channel::{self, SETTINGS_VARIABLE, Told};
+use selvedge_protocol::{Report, Search, Settings, TestReport, wire};
 
 type Error = Box<dyn std::error::Error>;
 
@@ -137,6 +139,7 @@ impl Places {
         let reports = self.scratch.join("reports");
         let _ = std::fs::remove_dir_all(&reports);
         std::fs::create_dir_all(&reports)?;
+        channel::open(&reports)?;
         let sysroot = std.then_some(self.sysroot.as_path());
         let target = self.scratch.join(if std { "with-std" } else { "user-code" });
         let output = Command::new(env!("CARGO"))
@@ -146,24 +149,25 @@ impl Places {
             .arg("--target-dir")
             .arg(target)
             .envs(cargo_environment(&self.runtime, sysroot, &reports))
-            .env(SETTINGS_VARIABLE, serde_json::to_string(settings)?)
+            .env(SETTINGS_VARIABLE, wire::encode(settings))
             .stdin(Stdio::null())
             .output()?;
-        let Some(path) = std::fs::read_dir(&reports)?.flatten().next() else {
-            return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
-        };
-        let report: Report = serde_json::from_str(&std::fs::read_to_string(path.path())?)?;
-        one(&report)
+        let told = channel::read(&reports).into_iter();
+        let mut reports = told.filter_map(|told| if let Told::Report(report) = told { Some(report) } else { None });
+        match reports.next() {
+            Some(report) => one(&report),
+            None => Err(String::from_utf8_lossy(&output.stderr).into_owned().into()),
+        }
     }
 
     fn c(&self, name: &str, settings: &Settings) -> Result<Measured, Error> {
         let flags = if name == TREIBER { vec!["-DTHREADS=3".to_string()] } else { Vec::new() };
-        let include = self.root.join("crates/runtime/include");
+        let include = self.root.join("crates/driver/include");
         let compiler = Compiler { cc: "gcc".into(), flags, include, runtime: self.runtime.clone() };
         let source = self.root.join(name);
         let path = self.scratch.join(source.file_stem().unwrap_or_default());
         compile(&compiler, &[source], &path)?;
-        let session = run(&Program { path, arguments: vec![] }, settings, &self.scratch)?;
+        let session = run(&Program::new(path, &self.runtime)?, settings, &self.scratch)?;
         one(&session.report)
     }
 }

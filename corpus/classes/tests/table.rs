@@ -20,7 +20,7 @@ use corpus_classes::queue::Queue;
 use corpus_classes::semaphore::Semaphore;
 use corpus_classes::stack::Stack;
 use selvedge::{Object, object};
-use selvedge_driver::{ObjectFinding, ObjectReport, Report};
+use selvedge_protocol::{ObjectFinding, ObjectReport, Report, wire};
 
 #[path = "../../../crates/runtime/tests/it/confirm.rs"]
 mod confirm;
@@ -33,7 +33,7 @@ fn samples() -> u64 {
 }
 
 fn report<T: 'static>(object: Object<T>) -> ObjectReport {
-    let report: Report = serde_json::from_str(&object.report()).expect("a report");
+    let report: Report = wire::decode(&object.report()).expect("a report");
     let report = report.objects.into_iter().next().expect("one object");
     assert_eq!(report.error, None);
     report
@@ -62,7 +62,7 @@ fn confirmed<T: 'static>(found: &ObjectFinding, object: Object<T>) {
 fn examine<T: 'static>(row: &str, object: impl Fn() -> Object<T>) -> ObjectReport {
     let random = object().threads(3).ops(3).samples(samples()).seed(1).preemptions(PREEMPTIONS).keep_going();
     let report = report(random);
-    leave(&format!("{row}.json"), &serde_json::to_string(&report).expect("a report"));
+    leave(&format!("{row}.json"), &wire::encode(&report));
     assert_eq!(report.matrices, samples(), "{row}: {:?}", report.limit);
     report.findings.iter().for_each(|found| confirmed(found, object()));
     report

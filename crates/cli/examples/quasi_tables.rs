@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use selvedge_driver::{Compiler, CoverageRecord, ObjectReport, Program, Search, Settings, compile, run};
+use selvedge_driver::{Compiler, Program, compile, run};
+use selvedge_protocol::{CoverageRecord, Given, ObjectOptions, ObjectReport, Reading, Search, Settings};
 
 /// A row of a table of the paper.
 struct Row {
@@ -243,7 +244,7 @@ What is taken here:
 struct Bench {
     runtime: PathBuf,
     root: PathBuf,
-    scratch: PathBuf,
+    scratch: tempfile::TempDir,
 }
 
 impl Bench {
@@ -253,31 +254,33 @@ impl Bench {
         let places = [profile.join("libselvedge_runtime.so"), profile.join("deps/libselvedge_runtime.so")];
         let runtime = places.into_iter().find(|place| place.exists()).ok_or("the runtime was not built")?;
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let scratch = std::env::temp_dir().join(format!("selvedge-tables-{}", std::process::id()));
-        std::fs::create_dir_all(&scratch).map_err(|error| error.to_string())?;
+        let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
         Ok(Bench { runtime, root, scratch })
     }
 
     fn run(&self, row: &Row) -> Result<ObjectReport, String> {
-        let include = self.root.join("crates/runtime/include");
+        let include = self.root.join("crates/driver/include");
         let flags = row.flags.iter().map(|flag| flag.to_string()).collect();
         let compiler = Compiler { cc: "gcc".into(), flags, include, runtime: self.runtime.clone() };
-        let path = self.scratch.join("program");
+        let path = self.scratch.path().join("program");
         let source = self.root.join("corpus/relaxed").join(row.program).with_extension("c");
         compile(&compiler, &[source], &path).map_err(|error| error.to_string())?;
         let mut settings = Settings { search: Search::Dpor, ..Settings::default() };
-        settings.object.options = vec![
-            if row.shape.contains('|') { format!("matrix {}", row.shape) } else { format!("shape {}", row.shape) },
-            format!("only-quasi {}={}", row.quasi.0, row.quasi.1),
-            "reading closed".to_owned(),
-            "keep-going".to_owned(),
-            "no-shrink".to_owned(),
-        ];
-        let session = run(&Program { path, arguments: vec![] }, &settings, &self.scratch);
+        let given = if row.shape.contains('|') { Given::Matrix } else { Given::Shape };
+        settings.object = ObjectOptions {
+            matrices: vec![given(row.shape.to_owned())],
+            quasi: vec![format!("{}={}", row.quasi.0, row.quasi.1)],
+            reading: Some(Reading::Closed),
+            keep_going: true,
+            as_it_is: true,
+            ..ObjectOptions::default()
+        };
+        let program = Program::new(path, &self.runtime).map_err(|error| error.to_string())?;
+        let session = run(&program, &settings, self.scratch.path());
         let report = session.map_err(|error| error.to_string())?.report;
         let object = report.objects.into_iter().next().ok_or("there is no object")?;
         match &object.error {
-            Some(error) => Err(error.clone()),
+            Some(error) => Err(error.to_string()),
             None => Ok(object),
         }
     }

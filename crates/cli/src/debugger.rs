@@ -1,6 +1,6 @@
 //! Debuggers: which there are, and how one is made to run a replay up to the failing step.
 //!
-//! The runtime traps at the failing step when a debugger is there, and else waits for one ([`selvedge_driver::Settings::stop_at_failure`]), so a
+//! The runtime traps at the failing step when a debugger is there, and else waits for one ([`selvedge_protocol::Settings::stop_at_failure`]), so a
 //! debugger needs no script: it runs the program and stops by itself. Invariant: the environment of the program is set inside of the
 //! debugger, never its own, which the runtime must not be loaded into.
 
@@ -115,9 +115,9 @@ mod tests {
 
     #[test]
     fn debuggers_are_found_on_the_path() {
-        let directory = std::env::temp_dir().join(format!("selvedge-debugger-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        let paths = [PathBuf::from("/nowhere"), directory.clone()];
+        let made = tempfile::tempdir().unwrap();
+        let directory = made.path();
+        let paths = [PathBuf::from("/nowhere"), directory.to_owned()];
         let find = |name| Debugger::find_in(name, &paths);
         assert_eq!(find(None), Err("there is no debugger: expected gdb or lldb on the PATH".to_owned()));
         assert_eq!(find(Some("gdb")), Err("there is no debugger `gdb`".to_owned()));
@@ -128,7 +128,6 @@ mod tests {
         assert_eq!(find(None), Ok(Debugger::Gdb(directory.join("gdb"))));
         let path = directory.join("gdb");
         assert_eq!(find(path.to_str()), Ok(Debugger::Gdb(path.clone())));
-        std::fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]

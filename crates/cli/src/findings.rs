@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use selvedge_driver::{self as driver, Finding, StepRecord};
+use selvedge_protocol::{Finding, FindingFile, Step, schedule_from_text};
 use serde::{Deserialize, Serialize};
 
 use crate::program::{Recipe, hash};
@@ -43,22 +43,6 @@ pub struct CargoBuild {
     pub function: Option<String>,
 }
 
-/// A finding file as written.
-#[derive(Serialize)]
-struct FindingFile<'a> {
-    #[serde(flatten)]
-    finding: &'a Finding,
-    build: &'a Build,
-    /// The source line of each step: for readers that do not have the program.
-    lines: Vec<String>,
-}
-
-/// The part of a finding file that only the command line knows.
-#[derive(Deserialize)]
-struct BuildPart {
-    build: Build,
-}
-
 /// Where a finding was written, or was to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saved {
@@ -82,10 +66,10 @@ pub fn write(finding: &Finding, build: &Build, directory: &Path, names: &mut Nam
     let name = format!("{plain}-{}-{:08x}.json", finding.kind, hash(identity.as_bytes()) >> 32);
     let path = directory.join(name);
     let shown = path.display().to_string();
-    let mut line = |step: &StepRecord| names.site(finding, step.place.as_ref(), &step.callers).line;
+    let mut line = |step: &Step| names.site(finding, step.place.as_ref(), &step.callers).line;
     let lines = finding.steps.iter().map(&mut line).collect();
-    let document = json::write(&FindingFile { finding, build, lines }) + "\n";
-    let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, document));
+    let file = FindingFile { finding: finding.clone(), build: build.clone(), lines };
+    let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, file.to_json() + "\n"));
     if written.is_err() {
         // Half a finding is none; one of an earlier search stays only if it could not be touched.
         let _ = std::fs::remove_file(&path);
@@ -93,25 +77,17 @@ pub fn write(finding: &Finding, build: &Build, directory: &Path, names: &mut Nam
     Saved { path: shown, error: written.err().map(|error| error.to_string()) }
 }
 
-/// Says lines and variables for addresses in why not everything was tested.
-pub fn name_places(object: &mut Option<driver::ObjectReport>, program: &str) {
-    if let Some(limit) = object.as_mut().and_then(|object| object.limit.as_mut()).filter(|limit| limit.contains("0x")) {
-        *limit = Names::new(program).explain(limit);
-    }
-}
-
 /// Reads a finding that this version can replay.
 pub fn read(path: &Path) -> Result<(Finding, Build), Trouble> {
     let name = path.display().to_string();
     let text = std::fs::read(path).map_err(|error| Trouble::io(&name, &error))?;
     let text = String::from_utf8(text).map_err(|_| Trouble::new(&name, "expected a finding: this is not text"))?;
-    let finding = Finding::from_json(&text).map_err(|error| Trouble::new(&name, error))?;
+    let FindingFile { finding, build, .. } =
+        FindingFile::<Build>::from_json(&text).map_err(|error| Trouble::new(&name, error))?;
     if finding.tool != json::VERSION {
         let reason = format!("the finding was made by selvedge {}, this is {}", clean(&finding.tool), json::VERSION);
         return Err(Trouble::new(&name, reason).advise("run the test again with this version"));
     }
-    driver::schedule_from_text(&finding.schedule).map_err(|error| Trouble::new(&name, error))?;
-    let part: BuildPart = serde_json::from_str(&text)
-        .map_err(|error| Trouble::new(&name, format!("the finding does not say how its program was built: {error}")))?;
-    Ok((finding, part.build))
+    schedule_from_text(&finding.schedule).map_err(|error| Trouble::new(&name, error))?;
+    Ok((finding, build))
 }

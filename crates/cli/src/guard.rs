@@ -3,11 +3,11 @@
 //! At Ctrl-C the search is asked to stop, and reports what it has; a program that does not answer is ended. Invariant: whatever runs under
 //! guard has ended when the guard answers.
 
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use selvedge_driver::Watch;
 use selvedge_history::{Budget, Limit};
 
@@ -72,62 +72,55 @@ impl<'a> Guard<'a> {
 
 /// Ends a program and its workers.
 pub fn end_group(process: u32) {
-    // The shell's own: there is no safe way to send a signal by number from here.
-    let kill = format!("kill -KILL -{process}");
-    let _ = Command::new("sh")
-        .args(["-c", &kill])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
+    // One that has ended by itself needs no more.
+    if let Some(process) = i32::try_from(process).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(process, Signal::KILL);
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use selvedge_driver::{Program, RunError, Settings, run_watched};
+    use selvedge_driver::{Program, RunError, run_watched};
+    use selvedge_protocol::Settings;
 
     use super::*;
 
-    fn directory(name: &str) -> std::path::PathBuf {
-        let directory = std::env::temp_dir().join(format!("selvedge-guard-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        directory
-    }
-
     #[test]
     fn what_keeps_its_time_is_left_alone() {
-        let directory = directory("alone");
-        let (watch, budget) = (Watch::new(&directory).unwrap(), Budget::new());
+        let directory = tempfile::tempdir().unwrap();
+        let (watch, budget) = (Watch::new(directory.path()).unwrap(), Budget::new());
         for time_max in [Some(60.0), Some(f64::MAX), None] {
             let (answer, ended) = Guard::new(time_max, &budget, &watch).run(|| 7, |_| {});
             assert_eq!((answer, ended), (7, false));
         }
-        std::fs::remove_dir_all(directory).unwrap();
     }
 
     /// A program that knows nothing of time or of being asked to stop: a shell that sleeps, with another process below it.
-    fn sleeps(name: &str, time_max: Option<f64>, budget: &Budget) {
-        let directory = directory(name);
-        let watch = Watch::new(&directory).unwrap();
-        let program = Program { path: "/bin/sh".into(), arguments: vec!["-c".into(), "sleep 600; true".into()] };
+    fn sleeps(time_max: Option<f64>, budget: &Budget) {
+        let directory = tempfile::tempdir().unwrap();
+        let watch = Watch::new(directory.path()).unwrap();
+        let program = Program {
+            path: "/bin/sh".into(),
+            arguments: vec!["-c".into(), "sleep 600; true".into()],
+            identity: String::new(),
+        };
         let guard = Guard { overdue: Duration::from_millis(100), ..Guard::new(time_max, budget, &watch) };
         let began = Instant::now();
-        let (answer, ended) =
-            guard.run(|| run_watched(&program, &Settings::default(), &directory, &watch), |runs| assert_eq!(runs, 0));
+        let (answer, ended) = guard
+            .run(|| run_watched(&program, &Settings::default(), directory.path(), &watch), |runs| assert_eq!(runs, 0));
         assert!(matches!(answer, Err(RunError::NoReport { .. })), "{answer:?}");
         assert!(ended && began.elapsed() < Duration::from_secs(60));
-        std::fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn what_is_overdue_is_ended() {
-        sleeps("overdue", Some(0.2), &Budget::new());
+        sleeps(Some(0.2), &Budget::new());
     }
 
     #[test]
     fn what_does_not_stop_when_asked_is_ended() {
         let budget = Budget::new();
         budget.spend(Limit::Interrupted);
-        sleeps("asked", None, &budget);
+        sleeps(None, &budget);
     }
 }

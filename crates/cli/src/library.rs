@@ -14,8 +14,12 @@ use crate::program::hash;
 pub const VARIABLE: &str = "SELVEDGE_RUNTIME";
 /// The library's file name.
 const NAME: &str = "libselvedge_runtime.so";
-/// The library, in a release build; else nothing.
-const INSIDE: &[u8] = include_bytes!(env!("SELVEDGE_EMBEDDED"));
+/// The library, in a release build, so that `cargo install` gives all there is. Builds for development do without: there the library lies
+/// beside the executable, and it is always the newest.
+#[cfg(embedded)]
+const INSIDE: &[u8] = selvedge_embed::shared_library!(selvedge_runtime);
+#[cfg(not(embedded))]
+const INSIDE: &[u8] = &[];
 
 /// Where the library comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -92,16 +92,16 @@ mod tests {
 
     #[test]
     fn the_tightest_control_group_counts() {
-        let root = std::env::temp_dir().join(format!("selvedge-cgroup-{}", std::process::id()));
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
         let inner = root.join("outer/inner");
         fs::create_dir_all(&inner).unwrap();
         fs::write(root.join("outer/memory.max"), "1000\n").unwrap();
         fs::write(root.join("outer/memory.current"), "400\n").unwrap();
         fs::write(inner.join("memory.max"), "max\n").unwrap();
-        assert_eq!(control_group(&root, "0::/outer/inner\n"), Some(600));
-        assert_eq!(control_group(&root, "0::/\n"), None);
-        assert_eq!(control_group(&root, "3:memory:/x\n"), None);
-        fs::remove_dir_all(&root).unwrap();
+        assert_eq!(control_group(root, "0::/outer/inner\n"), Some(600));
+        assert_eq!(control_group(root, "0::/\n"), None);
+        assert_eq!(control_group(root, "3:memory:/x\n"), None);
     }
 
     #[test]

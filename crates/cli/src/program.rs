@@ -5,34 +5,14 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
 
 pub use selvedge_driver::hash::hash;
-use selvedge_driver::hash::hash_of_file;
-use selvedge_driver::{BEFORE_LIBSTDCXX, CompileError, Compiler, Program, compile, supported};
+use selvedge_driver::{CompileError, Compiler, Program, compile, supported, write_headers};
 use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
 
 use crate::library::Places;
 use crate::trouble::Trouble;
-
-/// What tests include. Part of the tool, so that it always fits the runtime.
-pub const HEADER: &str = include_str!("../../runtime/include/selvedge.h");
-/// What is read in place of libstdc++'s own, and reads that.
-const CONFIGURATION: &str = include_str!("../../runtime/include/before-libstdc++/bits/c++config.h");
-
-/// Writes what tests are compiled with.
-pub fn write_headers(include: &Path) -> io::Result<()> {
-    let before = include.join(BEFORE_LIBSTDCXX).join("bits");
-    fs::create_dir_all(&before)?;
-    fs::write(include.join("selvedge.h"), HEADER)?;
-    fs::write(before.join("c++config.h"), CONFIGURATION)
-}
-
-/// What [`write_headers`] writes, in a few digits.
-pub fn headers_hash() -> u64 {
-    hash([HEADER, CONFIGURATION].concat().as_bytes())
-}
 
 /// How a program is built: what a finding needs to build it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,42 +34,25 @@ pub struct Built {
     pub program: Program,
     /// Where reports may be written.
     pub directory: PathBuf,
-    /// What it consists of.
-    pub fingerprint: String,
     _scratch: Scratch,
 }
 
-/// A directory that goes away.
+/// A directory that goes away. What is left behind in a directory for temporary files harms nobody.
 #[derive(Debug)]
-pub struct Scratch(PathBuf);
+pub struct Scratch(TempDir);
 
 impl Scratch {
     /// A new one under `temporary`; never one that somebody else made.
     pub fn new(temporary: &Path) -> io::Result<Self> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |now| now.as_nanos());
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let directory = temporary.join(format!("selvedge-{}-{now}-{number}", std::process::id()));
-        fs::create_dir(&directory)?;
-        Ok(Scratch(directory.canonicalize()?))
+        // The process is part of the name, so that a program under test can be told from others.
+        let prefix = format!("selvedge-{}-", std::process::id());
+        tempfile::Builder::new().prefix(&prefix).tempdir_in(temporary.canonicalize()?).map(Scratch)
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.0
+        self.0.path()
     }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What is left behind in a directory for temporary files harms nobody.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-/// What a program consists of: its own bytes and those of the runtime.
-pub fn fingerprint(program: &Path, runtime: &Path) -> io::Result<String> {
-    Ok(format!("{:016x}-{:016x}", hash_of_file(&fs::read(program)?), hash_of_file(&fs::read(runtime)?)))
 }
 
 impl Recipe {
@@ -120,8 +83,8 @@ impl Recipe {
             return self.built_elsewhere(&bytes, &runtime, temporary);
         }
         let scratch = Scratch::new(temporary).map_err(|error| Trouble::io(&temporary.display().to_string(), &error))?;
-        let (program, fingerprint) = self.build_in(&runtime, scratch.path())?;
-        Ok(Built { program, directory: scratch.path().to_path_buf(), fingerprint, _scratch: scratch })
+        let program = self.build_in(&runtime, scratch.path())?;
+        Ok(Built { program, directory: scratch.path().to_path_buf(), _scratch: scratch })
     }
 
     /// A program that somebody else has built.
@@ -137,13 +100,12 @@ impl Recipe {
         }
         let failed = |error: io::Error| Trouble::io(&name, &error);
         let path = self.sources[0].canonicalize().map_err(failed)?;
-        let fingerprint = fingerprint(&path, runtime).map_err(failed)?;
+        let program = Program::new(path, runtime).map_err(failed)?;
         let scratch = Scratch::new(temporary).map_err(|error| Trouble::io(&temporary.display().to_string(), &error))?;
-        let program = Program { path, arguments: vec![] };
-        Ok(Built { program, directory: scratch.path().to_path_buf(), fingerprint, _scratch: scratch })
+        Ok(Built { program, directory: scratch.path().to_path_buf(), _scratch: scratch })
     }
 
-    fn build_in(&self, runtime: &Path, directory: &Path) -> Result<(Program, String), Trouble> {
+    fn build_in(&self, runtime: &Path, directory: &Path) -> Result<Program, Trouble> {
         let failed = |error: io::Error| Trouble::io(&directory.display().to_string(), &error);
         let include = directory.join("include");
         write_headers(&include).map_err(failed)?;
@@ -159,8 +121,6 @@ impl Recipe {
             ),
             error => Trouble::new(&self.name(), error),
         })?;
-        let fingerprint = fingerprint(&path, runtime).map_err(failed)?;
-        let program = Program { path, arguments: vec![] };
-        Ok((program, fingerprint))
+        Program::new(path, runtime).map_err(failed)
     }
 }

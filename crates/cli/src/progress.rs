@@ -111,7 +111,7 @@ struct Tests {
 
 impl Progress {
     /// So many tests are run, each in the way of these settings.
-    pub fn test(&self, settings: &selvedge_driver::Settings, count: usize) {
+    pub fn test(&self, settings: &selvedge_protocol::Settings, count: usize) {
         let mut known = self.lock();
         known.phase = Phase::Testing;
         known.begun = Some(Instant::now());
@@ -295,7 +295,7 @@ impl Progress {
 
 #[cfg(test)]
 mod tests {
-    use selvedge_driver::Settings;
+    use selvedge_protocol::Settings;
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use selvedge_driver::{Reuse, Search, Settings};
+use selvedge_protocol::{Reuse, Search, Settings};
 
 use crate::quantity;
 use crate::report::ci::OutputFlags;

@@ -72,7 +72,8 @@ mod tests {
 
     #[test]
     fn what_is_read_is_counted() {
-        let path = std::env::temp_dir().join(format!("selvedge-source-{}", std::process::id()));
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("source");
         std::fs::write(&path, "one\ntwo\nthree").unwrap();
         let progress = Progress::default();
         let mut source = Source::open(&path, &progress).unwrap();
@@ -81,7 +82,6 @@ mod tests {
         assert_eq!((progress.lines(), progress.bytes()), (1, 4));
         source.read_to_string(&mut line).unwrap();
         assert_eq!((line.as_str(), progress.lines(), progress.bytes()), ("one\ntwo\nthree", 2, 13));
-        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]

@@ -74,6 +74,7 @@ pub fn with_reading(file: &str, error: ReadError) -> Result<Trouble, selvedge_hi
             .advise("--format NAME says which format the file has; docs/formats.md describes them")),
         ReadError::Io(error) => Ok(Trouble::io(file, &error)),
         ReadError::Limit(limit) => Err(limit),
+        other => Ok(Trouble::new(file, other)),
     }
 }
 

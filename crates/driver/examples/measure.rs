@@ -5,26 +5,28 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use selvedge_driver::{Compiler, Program, Settings, compile, run};
+use selvedge_driver::{Compiler, Program, compile, run};
+use selvedge_protocol::{Search, Settings};
 
 fn measure() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [strategy, file, flags @ ..] = arguments.as_slice() else {
         return Err("usage: measure bounded|dpor|dfs|random|pct|portfolio FILE [compiler flags]".into());
     };
-    let search = serde_json::from_str(&format!("\"{strategy}\"")).map_err(|error| error.to_string())?;
+    let search = Search::of_name(strategy).ok_or_else(|| format!("there is no strategy `{strategy}`"))?;
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let profile = own.parent().and_then(Path::parent).ok_or("no directory above the program")?;
-    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/include");
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
     let runtime = profile.join("libselvedge_runtime.so");
-    let compiler = Compiler { cc: "gcc".into(), flags: flags.to_vec(), include, runtime };
+    let compiler = Compiler { cc: "gcc".into(), flags: flags.to_vec(), include, runtime: runtime.clone() };
     let directory = std::env::temp_dir().join(format!("selvedge-measure-{}", std::process::id()));
     std::fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
     let path = directory.join("program");
     compile(&compiler, &[PathBuf::from(file)], &path).map_err(|error| error.to_string())?;
     let runs_max = std::env::var("RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(u64::MAX);
     let settings = Settings { search, runs_max, ..Settings::default() };
-    let session = run(&Program { path, arguments: vec![] }, &settings, &directory).map_err(|error| error.to_string());
+    let program = Program::new(path, &runtime).map_err(|error| error.to_string())?;
+    let session = run(&program, &settings, &directory).map_err(|error| error.to_string());
     let _ = std::fs::remove_dir_all(&directory);
     for test in session?.report.tests {
         let rate = test.runs as f64 / test.cpu_seconds.max(1e-9);
@@ -33,7 +35,7 @@ fn measure() -> Result<(), String> {
             test.test, test.runs, test.redundant, test.points, test.cpu_seconds, test.coverage
         );
         for finding in test.findings {
-            println!("  {}: {} (run {}, schedule {})", finding.kind, finding.message, finding.run, finding.schedule);
+            println!("  {}: {} (run {}, schedule {})", finding.kind, finding.cause, finding.run, finding.schedule);
         }
     }
     Ok(())

@@ -13,6 +13,8 @@ use std::process::Command;
 pub use assembler::{ASSEMBLER, assemble};
 use assembly::{Author, with_calls};
 
+use crate::headers::BEFORE_LIBSTDCXX;
+
 /// A file to compile.
 pub type Source = PathBuf;
 
@@ -161,9 +163,6 @@ const WRAPPED: [&str; 80] = [
 
 /// What `__cplusplus` is from C++20 on, at least.
 const CPP20: u64 = 202_002;
-
-/// The directory, beside `selvedge.h`, of headers that stand before those of libstdc++.
-pub const BEFORE_LIBSTDCXX: &str = "before-libstdc++";
 
 /// Whether tests can be controlled on that processor and system.
 pub fn supported(architecture: &str, system: &str) -> Result<(), CompileError> {

@@ -6,9 +6,11 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::finding::Finding;
-use crate::report::Report;
-use crate::settings::Settings;
+use selvedge_protocol::channel::{self, Lost, Told};
+use selvedge_protocol::{Finding, Report, Settings, wire};
+
+use crate::hash::hash_of_file;
+use crate::rust::Hosted;
 use crate::watch::Watch;
 
 /// A program that was built with the runtime.
@@ -18,6 +20,22 @@ pub struct Program {
     pub path: PathBuf,
     /// Its arguments.
     pub arguments: Vec<String>,
+    /// What it consists of ([`identity`]).
+    pub identity: String,
+}
+
+impl Program {
+    /// The program at this path, which is linked with this runtime.
+    pub fn new(path: PathBuf, runtime: &Path) -> std::io::Result<Self> {
+        let identity = identity(&path, runtime)?;
+        Ok(Program { path, arguments: vec![], identity })
+    }
+}
+
+/// What a program consists of, in a few digits: its own bytes and those of the runtime, never its name or its age. A finding is of the program with
+/// the same identity, and of no other.
+pub fn identity(program: &Path, runtime: &Path) -> std::io::Result<String> {
+    Ok(format!("{:016x}-{:016x}", hash_of_file(&std::fs::read(program)?), hash_of_file(&std::fs::read(runtime)?)))
 }
 
 /// What came of running a program.
@@ -72,7 +90,7 @@ impl fmt::Display for RunError {
             RunError::OtherProgram { wanted, found } => {
                 write!(
                     f,
-                    "the finding is of the program with fingerprint {wanted}, and this one has {found}: build what it was made with"
+                    "the finding is of the program {wanted}, and this one is {found}: build what it was made with"
                 )
             }
         }
@@ -80,17 +98,6 @@ impl fmt::Display for RunError {
 }
 
 impl std::error::Error for RunError {}
-
-/// The environment variable that carries the settings.
-pub const SETTINGS_VARIABLE: &str = "SELVEDGE_SETTINGS";
-/// The environment variable that carries the path of the report.
-pub const REPORT_VARIABLE: &str = "SELVEDGE_REPORT";
-
-/// The environment variable that tells a program which runs its tests itself that it is under control.
-pub const DIRECTORY_VARIABLE: &str = "SELVEDGE_REPORT_DIRECTORY";
-
-/// The environment variable that carries the path of the page that is shared while a search goes on ([`crate::Watch`]).
-pub const EXCHANGE_VARIABLE: &str = "SELVEDGE_EXCHANGE";
 
 /// Runs the program with these settings; `directory` takes the report.
 pub fn run(program: &Program, settings: &Settings, directory: &Path) -> Result<Session, RunError> {
@@ -105,12 +112,11 @@ pub fn run_watched(
     directory: &Path,
     watch: &Watch,
 ) -> Result<Session, RunError> {
-    let report_path = directory.join(REPORT);
-    let _ = std::fs::remove_file(&report_path);
+    let reports = fresh_reports(directory)?;
     let mut child = Command::new(&program.path)
         .args(&program.arguments)
-        .envs(environment(settings, directory)?)
-        .env(EXCHANGE_VARIABLE, watch.path())
+        .envs(environment(settings, directory))
+        .env(channel::EXCHANGE_VARIABLE, watch.path())
         // What a terminal sends at Ctrl-C is for whoever started this: it asks the search to stop.
         .process_group(0)
         .stdin(Stdio::null())
@@ -124,48 +130,114 @@ pub fn run_watched(
     let mut output = read_some(child.stdout.take());
     output.push_str(&reader.join().unwrap_or_default());
     let status = child.wait().map_err(RunError::Exchange)?;
-    let Ok(text) = std::fs::read_to_string(&report_path) else {
-        return Err(RunError::NoReport { status: status.to_string(), output });
-    };
-    let mut report: Report = serde_json::from_str(&text).map_err(|error| RunError::Malformed(error.to_string()))?;
-    let print = fingerprint(&program.path)?;
-    for finding in report.tests.iter_mut().flat_map(|test| &mut test.findings) {
-        finding.program.clone_from(&print);
-    }
+    let mut report = gather(&reports, || (status.to_string(), output.clone()))?;
+    report.name_program(&program.identity);
     Ok(Session { report, output, signal: status.signal() })
 }
 
-/// The file of the report in the directory that takes it.
-const REPORT: &str = "report.json";
+/// Where the program reports to, below the directory of a run.
+const REPORTS: &str = "reports";
+
+/// An empty directory for reports.
+fn fresh_reports(directory: &Path) -> Result<PathBuf, RunError> {
+    let reports = directory.join(REPORTS);
+    // What an earlier run has left there is not of this one.
+    let _ = std::fs::remove_dir_all(&reports);
+    std::fs::create_dir_all(&reports).and_then(|()| channel::open(&reports)).map_err(RunError::Exchange)?;
+    Ok(reports)
+}
+
+/// What all searches of a program reported, as one. Where one of them did not, nothing is known; `ended` tells how the program ended.
+pub(crate) fn gather(reports: &Path, ended: impl Fn() -> (String, String)) -> Result<Report, RunError> {
+    let mut all: Option<Report> = None;
+    for told in channel::read(reports) {
+        match told {
+            Told::Report(report) => match &mut all {
+                None => all = Some(*report),
+                Some(all) => all.extend(*report),
+            },
+            Told::Taken => {}
+            Told::Lost(Lost::Unreadable(_, why)) => return Err(RunError::Malformed(why)),
+            Told::Lost(Lost::Directory | Lost::Unreported(_)) => {
+                let (status, output) = ended();
+                return Err(RunError::NoReport { status, output });
+            }
+        }
+    }
+    all.ok_or_else(|| {
+        let (status, output) = ended();
+        RunError::NoReport { status, output }
+    })
+}
 
 /// What the environment of a program needs for a search with these settings, which is reported into that directory.
-pub fn environment(settings: &Settings, directory: &Path) -> Result<Vec<(String, String)>, RunError> {
-    let settings = serde_json::to_string(settings).map_err(|error| RunError::Malformed(error.to_string()))?;
-    Ok(vec![
-        (SETTINGS_VARIABLE.into(), settings),
-        (REPORT_VARIABLE.into(), directory.join(REPORT).display().to_string()),
+pub fn environment(settings: &Settings, directory: &Path) -> Vec<(String, String)> {
+    vec![
+        (channel::SETTINGS_VARIABLE.into(), wire::encode(settings)),
+        (channel::DIRECTORY_VARIABLE.into(), directory.join(REPORTS).display().to_string()),
+        (channel::TAKE_OVER_VARIABLE.into(), "1".into()),
         ("LD_BIND_NOW".into(), "1".into()),
-    ])
+    ]
 }
 
-/// Runs the schedule of a finding again.
-pub fn replay(program: &Program, finding: &Finding, directory: &Path) -> Result<Session, RunError> {
-    let found = fingerprint(&program.path)?;
-    if found != finding.program {
-        return Err(RunError::OtherProgram { wanted: finding.program.clone(), found });
+/// A program that a finding is of, whichever language it is in.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// One whose tests the runtime runs.
+    Program(Program),
+    /// One that runs its tests itself.
+    Hosted(Hosted),
+}
+
+impl Subject {
+    /// What it consists of.
+    pub fn identity(&self) -> &str {
+        match self {
+            Subject::Program(program) => &program.identity,
+            Subject::Hosted(hosted) => &hosted.identity,
+        }
     }
-    let (schedule, test) = (Some(finding.schedule.clone()), Some(finding.test.clone()));
-    let settings = Settings { replay: schedule, test, ..finding.settings.clone() };
-    run(program, &settings, directory)
-}
 
-/// A number that tells builds of a program apart: FNV-1a over its file.
-pub fn fingerprint(path: &Path) -> Result<String, RunError> {
-    let bytes = std::fs::read(path).map_err(|error| RunError::Start(path.into(), error))?;
-    let hash = bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325u64, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    Ok(format!("{hash:016x}"))
+    /// Its file.
+    pub fn executable(&self) -> &Path {
+        match self {
+            Subject::Program(program) => &program.path,
+            Subject::Hosted(hosted) => &hosted.host.executable,
+        }
+    }
+
+    /// What it is called with.
+    pub fn arguments(&self) -> Vec<String> {
+        match self {
+            Subject::Program(program) => program.arguments.clone(),
+            Subject::Hosted(hosted) => hosted.arguments(),
+        }
+    }
+
+    /// Makes `directory` ready for a run with these settings; the environment that the run needs.
+    pub fn prepare(&self, settings: &Settings, directory: &Path) -> Result<Vec<(String, String)>, RunError> {
+        let reports = fresh_reports(directory)?;
+        Ok(match self {
+            Subject::Program(_) => environment(settings, directory),
+            Subject::Hosted(hosted) => hosted.environment(settings, &reports),
+        })
+    }
+
+    /// Runs the schedule of a finding again: on the program that it was found in, or not at all.
+    pub fn replay(&self, finding: &Finding, directory: &Path) -> Result<Report, RunError> {
+        if self.identity() != finding.program {
+            let (wanted, found) = (finding.program.clone(), self.identity().to_owned());
+            return Err(RunError::OtherProgram { wanted, found });
+        }
+        let settings = finding.again();
+        match self {
+            Subject::Program(program) => Ok(run(program, &settings, directory)?.report),
+            Subject::Hosted(hosted) => {
+                let reports = fresh_reports(directory)?;
+                hosted.run(&settings, &reports)
+            }
+        }
+    }
 }
 
 /// The beginning of what a pipe carries; the rest is read and dropped, so that the writer never waits.

@@ -15,10 +15,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use selvedge_protocol::channel::{DIRECTORY_VARIABLE, SETTINGS_VARIABLE, TAKE_OVER_VARIABLE};
+use selvedge_protocol::{Host, Report, Settings, wire};
+
 use crate::hash::hash_of_file;
-use crate::report::{Host, Report};
-use crate::run::{DIRECTORY_VARIABLE, REPORT_VARIABLE, RunError, SETTINGS_VARIABLE};
-use crate::settings::Settings;
+use crate::run::{RunError, gather};
 
 /// The only target that the runtime is made for.
 pub const TARGET: &str = "x86_64-unknown-linux-gnu";
@@ -96,7 +97,7 @@ pub fn cargo_environment(runtime: &Path, sysroot: Option<&Path>, reports: &Path)
         // Tests in documentation are linked with the same crates, which need the runtime.
         ("CARGO_ENCODED_RUSTDOCFLAGS".into(), flags),
         ("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER".into(), runner),
-        (crate::run::DIRECTORY_VARIABLE.into(), reports.display().to_string()),
+        (DIRECTORY_VARIABLE.into(), reports.display().to_string()),
     ]
 }
 
@@ -109,6 +110,8 @@ pub struct Hosted {
     pub flags: Vec<String>,
     /// The runtime.
     pub runtime: PathBuf,
+    /// What it consists of ([`crate::identity`]).
+    pub identity: String,
 }
 
 impl Hosted {
@@ -127,7 +130,7 @@ impl Hosted {
             ("LD_PRELOAD".into(), self.runtime.display().to_string()),
             ("RUST_TEST_THREADS".into(), "1".into()),
             (DIRECTORY_VARIABLE.into(), reports.display().to_string()),
-            (SETTINGS_VARIABLE.into(), serde_json::to_string(settings).unwrap_or_default()),
+            (SETTINGS_VARIABLE.into(), wire::encode(settings)),
         ]
     }
 
@@ -135,17 +138,15 @@ impl Hosted {
     pub fn run(&self, settings: &Settings, reports: &Path) -> Result<Report, RunError> {
         let mut command = Command::new(&self.host.executable);
         command.args(self.arguments()).envs(self.environment(settings, reports)).current_dir(&self.host.directory);
-        command.env_remove(REPORT_VARIABLE).stdin(std::process::Stdio::null());
+        command.env_remove(TAKE_OVER_VARIABLE).stdin(std::process::Stdio::null());
         let output = command.output().map_err(|error| RunError::Start(self.host.executable.clone(), error))?;
-        let files = std::fs::read_dir(reports).map_err(RunError::Exchange)?;
-        let mut files = files.flatten().map(|entry| entry.path());
-        let Some(file) = files.find(|file| file.extension().is_some_and(|end| end == "json")) else {
-            let text = [output.stdout, output.stderr].concat();
-            let output_text = String::from_utf8_lossy(&text).into_owned();
-            return Err(RunError::NoReport { status: output.status.to_string(), output: output_text });
+        let ended = || {
+            let text = [output.stdout.clone(), output.stderr.clone()].concat();
+            (output.status.to_string(), String::from_utf8_lossy(&text).into_owned())
         };
-        let text = std::fs::read_to_string(file).map_err(RunError::Exchange)?;
-        serde_json::from_str(&text).map_err(|error| RunError::Malformed(error.to_string()))
+        let mut report = gather(reports, ended)?;
+        report.name_program(&self.identity);
+        Ok(report)
     }
 }
 

@@ -9,7 +9,7 @@ use std::fmt;
 
 use addr2line::{FunctionName, Loader};
 
-use crate::finding::Place;
+use selvedge_protocol::Place;
 
 /// A line of a source file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

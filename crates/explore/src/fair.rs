@@ -59,7 +59,7 @@ impl Patience {
 #[derive(Clone, Debug)]
 pub struct Fairness {
     /// For each thread, the threads that go first, one bit each.
-    first: [u64; Thread::MAX],
+    first: Box<[u64; Thread::MAX]>,
     /// The threads with a set that is not empty.
     held: u64,
     /// Those of them that went nevertheless.
@@ -70,7 +70,7 @@ pub struct Fairness {
 
 impl Default for Fairness {
     fn default() -> Self {
-        Self { first: [0; Thread::MAX], held: 0, pressed: 0, enabled: 0 }
+        Self { first: Box::new([0; Thread::MAX]), held: 0, pressed: 0, enabled: 0 }
     }
 }
 
@@ -83,7 +83,8 @@ impl Fairness {
     /// Forgets everything, for a new run.
     pub fn reset(&mut self) {
         if self.any() {
-            *self = Self::default();
+            self.first.fill(0);
+            (self.held, self.pressed, self.enabled) = (0, 0, 0);
         }
     }
 

@@ -1,4 +1,7 @@
 //! Random numbers that are the same everywhere: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+//!
+//! For schedules, test matrices, and programs that tests make up. `selvedge_history::generate::Random`, for histories, is the same
+//! ten lines: the two crates know nothing of each other.
 
 /// A generator.
 #[derive(Clone, Debug)]

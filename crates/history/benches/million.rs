@@ -97,5 +97,7 @@ fn main() {
             }
         }
     }
-    real_histories(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/histories"));
+    if let Some(folder) = std::env::var_os("SELVEDGE_REAL_HISTORIES") {
+        real_histories(Path::new(&folder));
+    }
 }

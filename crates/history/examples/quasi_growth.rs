@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Barrier, mpsc};
 use std::time::{Duration, Instant};
 
+use selvedge_history::generate::Random;
 use selvedge_history::object::Kind;
 use selvedge_history::quasi::{Relaxation, Rules, check};
 use selvedge_history::{Budget, Call, Limit, Log, LogRecorder, Value, Verdict};
@@ -96,13 +97,8 @@ fn record(operations: usize, threads: usize, factor: usize, seed: u64) -> Vec<Re
     let start = Barrier::new(threads);
     let tick = || clock.fetch_add(1, Ordering::SeqCst);
     let run = |thread: usize| {
-        let mut seed = seed ^ (thread as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mut draw = move || {
-            seed ^= seed << 13;
-            seed ^= seed >> 7;
-            seed ^= seed << 17;
-            seed as usize
-        };
+        let mut random = Random::new(seed ^ (thread as u64) << 32);
+        let mut draw = move || random.next() as usize;
         let each = operations / threads;
         start.wait();
         let one = |i: usize| -> Recorded {

@@ -45,7 +45,7 @@ impl Budget {
         Self::default()
     }
 
-    /// A budget that is spent when searches have visited so many configurations, about: every one of them is kept.
+    /// A budget that is spent when searches have visited about that many configurations, all of which they keep in memory.
     pub fn of_states(states_max: u64) -> Self {
         Budget { shared: Arc::new(Shared { states_max: states_max.max(1), ..Shared::default() }) }
     }

@@ -200,7 +200,7 @@ impl Violation {
         }
     }
 
-    /// The operations that matter, the one to blame first.
+    /// The operations that show the violation, the one to blame first.
     pub fn operations(&self) -> Vec<OpId> {
         let stays = |stays: &[Stay]| -> Vec<OpId> {
             stays.iter().flat_map(|stay| [Some(stay.insert), stay.remove]).flatten().collect()

@@ -33,7 +33,7 @@ pub enum End {
 /// One event of a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event<I, O> {
-    /// An operation begins.
+    /// Records that an operation is called.
     Call {
         /// Who calls.
         thread: ThreadId,
@@ -54,22 +54,22 @@ pub enum Event<I, O> {
 pub struct Mark(u32);
 
 impl Mark {
-    /// The call of an operation.
+    /// The mark of an operation's call.
     pub fn call(op: OpId) -> Self {
         Mark(op.0 << 1)
     }
 
-    /// The return of an operation.
+    /// The mark of an operation's return.
     pub fn ret(op: OpId) -> Self {
         Mark(op.0 << 1 | 1)
     }
 
-    /// The operation whose call or return it is.
+    /// The operation that is called or returns.
     pub fn op(self) -> OpId {
         OpId(self.0 >> 1)
     }
 
-    /// Whether it is a return.
+    /// Whether the mark is a return.
     pub fn is_return(self) -> bool {
         self.0 & 1 == 1
     }
@@ -108,7 +108,7 @@ impl<I, O> Operation<I, O> {
         self.ret.as_ref().map(|ret| &ret.output)
     }
 
-    /// Whether it returned before the other was called.
+    /// Whether this operation returned before the other was called.
     pub fn precedes<J, P>(&self, other: &Operation<J, P>) -> bool {
         self.end() < other.call
     }
@@ -186,7 +186,7 @@ impl<I, O> History<I, O> {
         self.pending() == self.len() && (self.is_empty() || self.end != End::Stuck)
     }
 
-    /// How it ended.
+    /// How the history ended.
     pub fn end(&self) -> End {
         self.end
     }
@@ -254,11 +254,16 @@ impl<I, O> History<I, O> {
             let ret = output.map(|output| Return { at: 0, output });
             operations.push(Operation { input, thread: operation.thread, call: 0, ret });
         }
-        positions.sort_unstable_by_key(|&(position, _)| position);
-        let marks: Vec<Mark> = positions.into_iter().map(|(_, mark)| mark).collect();
+        let marks = in_order(positions);
         number(&mut operations, &marks);
         History { operations, marks, end }
     }
+}
+
+/// Marks by their positions. Not part of [`History::project`], so that it is compiled once and not for every kind of history.
+fn in_order(mut positions: Vec<(u32, Mark)>) -> Vec<Mark> {
+    positions.sort_unstable_by_key(|&(position, _)| position);
+    positions.into_iter().map(|(_, mark)| mark).collect()
 }
 
 /// Writes the positions in `marks` into the operations.
@@ -296,7 +301,7 @@ impl<I, O> Recorder<I, O> {
         Self::default()
     }
 
-    /// An operation begins.
+    /// Records that an operation is called.
     pub fn call(&mut self, thread: ThreadId, input: I) -> Result<OpId, IllFormed> {
         let op = OpId(self.operations.len() as u32);
         if op.0 >= u32::MAX >> 1 {
@@ -316,7 +321,7 @@ impl<I, O> Recorder<I, O> {
         Ok(op)
     }
 
-    /// The open operation of the thread returns.
+    /// Records that the open operation of the thread returns.
     pub fn ret(&mut self, thread: ThreadId, output: O) -> Result<OpId, IllFormed> {
         let op = self.close(thread)?;
         let at = self.marks.len() as u32;
@@ -325,14 +330,14 @@ impl<I, O> Recorder<I, O> {
         Ok(op)
     }
 
-    /// The open operation of the thread turned out not to have happened.
+    /// Records that the open operation of the thread did not happen.
     pub fn fail(&mut self, thread: ThreadId) -> Result<OpId, IllFormed> {
         let op = self.close(thread)?;
         self.dropped.push(op);
         Ok(op)
     }
 
-    /// The open operation of the thread will never return, though it may take effect at any later time.
+    /// Records that the open operation of the thread will never return, though it may take effect at any later time.
     pub fn crash(&mut self, thread: ThreadId) -> Result<OpId, IllFormed> {
         self.close(thread)
     }

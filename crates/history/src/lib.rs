@@ -28,6 +28,6 @@ pub use history::{
     End, Event, History, IllFormed, Interval, Mark, OpId, Operation, Recorder, Return, ThreadId, Touching,
 };
 pub use log::{Call, Log, LogError, LogRecorder, Outcome, Symbol};
-pub use spec::{Normal, Spec};
+pub use spec::{Elements, Normal, Spec, Traffic};
 pub use value::Value;
 pub use verdict::{Coverage, Limit, Verdict};

@@ -101,6 +101,7 @@ impl Log {
 }
 
 /// What is wrong with a line of a log.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogError {
     /// Two calls open on one thread; the line of the first.
@@ -232,7 +233,7 @@ impl LogRecorder {
         self.len() == 0
     }
 
-    /// A call in the given line.
+    /// Records a call that stands in the given line.
     pub fn call(&mut self, line: u32, thread: &Value, call: Call) -> Result<OpId, LogError> {
         let id = self.names.thread(thread);
         let op = self.recorder.call(id, call).map_err(|error| self.explain(error))?;
@@ -247,7 +248,7 @@ impl LogRecorder {
         Some(&self.recorder.operation(op).input)
     }
 
-    /// The end of the operation that is open on the thread. `method` is checked against the call where given.
+    /// Records the end of the operation that is open on the thread. `method` is checked against the call where given.
     pub fn outcome(
         &mut self,
         line: u32,
@@ -276,7 +277,7 @@ impl LogRecorder {
         Ok(op)
     }
 
-    /// An operation given by its times, in one line. Threads are assigned when the log is finished: operations that
+    /// Records an operation that is given by its times, in one line. Threads are assigned when the log is finished: operations that
     /// overlap get different ones.
     pub fn interval(&mut self, line: u32, call: Call, start: i64, end: Option<(i64, Value)>) {
         self.lines.push(Lines { call: line, ret: if end.is_some() { line } else { 0 } });

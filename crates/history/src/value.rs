@@ -35,7 +35,7 @@ impl Value {
         Value::List(Arc::new(items.into()))
     }
 
-    /// The integer, if it is one.
+    /// The integer, if the value is one.
     pub fn as_int(&self) -> Option<i64> {
         match self {
             Value::Int(int) => Some(*int),
@@ -43,7 +43,7 @@ impl Value {
         }
     }
 
-    /// The truth value, if it is one.
+    /// The truth value, if the value is one.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Value::Bool(bool) => Some(*bool),
@@ -51,7 +51,7 @@ impl Value {
         }
     }
 
-    /// The text, if it is one.
+    /// The text, if the value is one.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Value::Text(text) => Some(text),
@@ -59,7 +59,7 @@ impl Value {
         }
     }
 
-    /// The items, if it is a list.
+    /// The items, if the value is a list.
     pub fn as_list(&self) -> Option<&[Value]> {
         match self {
             Value::List(items) => Some(items),
@@ -67,7 +67,7 @@ impl Value {
         }
     }
 
-    /// Whether it is [`Value::Nil`].
+    /// Whether the value is [`Value::Nil`].
     pub fn is_nil(&self) -> bool {
         matches!(self, Value::Nil)
     }

@@ -15,6 +15,7 @@ pub enum Verdict<W, V> {
 }
 
 /// Why a check ended without an answer.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Limit {
     /// The time given was used up.
@@ -23,6 +24,17 @@ pub enum Limit {
     Memory,
     /// The user stopped it.
     Interrupted,
+}
+
+impl Limit {
+    /// The name of the limit in JSON: "time", "memory" or "interrupted".
+    pub fn name(self) -> &'static str {
+        match self {
+            Limit::Time => "time",
+            Limit::Memory => "memory",
+            Limit::Interrupted => "interrupted",
+        }
+    }
 }
 
 impl fmt::Display for Limit {
@@ -36,6 +48,7 @@ impl fmt::Display for Limit {
 }
 
 /// How much of what could have happened an answer speaks about.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coverage {
     /// Every case there is.

@@ -1,11 +1,11 @@
 //! What a history of phase 2 is held against. The loop that runs the code knows only this trait.
 
+use selvedge_protocol::Refusal;
 use serde::{Deserialize, Serialize};
 
 use crate::calls::{CallId, Calls};
 use crate::matrix::Matrix;
 use crate::observation::Observation;
-use crate::quasi::Refusal;
 use crate::recorded::Recorded;
 use crate::results::{ResultId, Results};
 use crate::witness::{Unexplained, judge};

@@ -19,7 +19,6 @@ mod options;
 mod plan;
 mod quasi;
 mod recorded;
-mod regression;
 mod results;
 mod shrink;
 mod values;
@@ -29,16 +28,15 @@ pub use built_in::{BuiltIn, BuiltInError, K, Specified};
 pub use calls::{CallId, Calls, CallsError, Declared, PANICKED};
 pub use closest::{Parting, closest};
 pub use criterion::{Case, Criterion, Judgement, Linearizable, Tally};
-pub use explain::{Explained, Subject, timeline};
+pub use explain::Subject;
 pub use matrix::{Matrix, MatrixError};
 pub use observation::{
     FileError, Nondeterminism, Observation, ObservationSet, SerialOp, read_json, read_xml, write_json, write_xml,
 };
 pub use options::{Options, OptionsError};
 pub use plan::{Plan, Stage};
-pub use quasi::{NotWellFormed, Quasi, Refusal, Relaxed, RelaxedError, Roles, ShapeError, TooFar, Why, linearizations};
+pub use quasi::{NotWellFormed, Quasi, Relaxed, RelaxedError, Roles, ShapeError, linearizations};
 pub use recorded::{Ending, Operation, Recorded};
-pub use regression::{Language, regression};
 pub use results::{ResultId, Results};
 pub use shrink::smaller;
 pub use witness::{Unexplained, judge};

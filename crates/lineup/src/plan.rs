@@ -8,6 +8,7 @@
 use std::collections::HashSet;
 
 use selvedge_explore::Rng;
+use selvedge_protocol::{Enumerated, PlanRecord, RandomPlan};
 
 use crate::calls::{CallId, Calls};
 use crate::matrix::Matrix;
@@ -54,8 +55,9 @@ pub struct Plan {
 impl Plan {
     /// The plan for these options; `seed` where they name none.
     pub fn new(options: &Options, calls: &Calls, seed: u64) -> Self {
-        let asked = options.threads.is_some() || options.ops.is_some() || options.samples.is_some();
-        let (auto, random) = match (options.tests.is_empty(), options.auto, asked) {
+        let said = &options.said;
+        let asked = said.threads.is_some() || said.ops.is_some() || said.samples.is_some();
+        let (auto, random) = match (options.tests.is_empty(), said.auto, asked) {
             (false, _, _) => (None, false),
             (true, Some(size), asked) => (Some((size, u64::MAX)), asked),
             (true, None, true) => (None, true),
@@ -63,10 +65,10 @@ impl Plan {
         };
         let auto = auto.map(|(size, most)| Auto::new(size, calls.len(), most, width(calls, size)));
         let random = random.then(|| Draw {
-            threads: options.threads.unwrap_or(RANDOM_SIZE),
-            ops: options.ops.unwrap_or(RANDOM_SIZE),
-            seed: options.seed.unwrap_or(seed),
-            left: options.samples.unwrap_or(SAMPLES),
+            threads: said.threads.unwrap_or(RANDOM_SIZE),
+            ops: said.ops.unwrap_or(RANDOM_SIZE),
+            seed: said.seed.unwrap_or(seed),
+            left: said.samples.unwrap_or(SAMPLES),
             next: 0,
             seen: HashSet::new(),
         });
@@ -121,27 +123,24 @@ impl Plan {
         self.auto = None;
     }
 
-    /// What is tested, in words.
-    pub fn describe(&self) -> String {
-        let mut parts = Vec::new();
-        if self.given.len() > 0 {
-            parts.push(format!("{} given", self.given.len()));
+    /// What is tested.
+    pub fn record(&self) -> PlanRecord {
+        PlanRecord {
+            given: self.given.len() as u64,
+            enumerated: self.auto.as_ref().map(|auto| Enumerated {
+                count: self.enumerated(auto),
+                threads: auto.threads_at(auto.size_max),
+                ops: auto.size_max,
+                first_calls: (self.left_out > 0).then_some(auto.calls_max),
+            }),
+            random: self.random.as_ref().map(|random| RandomPlan {
+                count: random.left,
+                wanted: self.samples_wanted,
+                threads: width(&self.calls, random.threads),
+                ops: random.ops,
+                seed: random.seed,
+            }),
         }
-        if let Some(auto) = &self.auto {
-            let over = match self.left_out {
-                0 => String::new(),
-                _ => format!(" over the first {} calls", auto.calls_max),
-            };
-            let (threads, ops) = (auto.threads_at(auto.size_max), auto.size_max);
-            parts.push(format!("all {} up to {threads}x{ops}{over}", self.enumerated(auto)));
-        }
-        if let Some(random) = &self.random {
-            let (threads, ops, seed) = (random.threads, random.ops, random.seed);
-            let most = if self.samples_wanted { "" } else { "up to " };
-            let size = width(&self.calls, threads);
-            parts.push(format!("{most}{} random {size}x{ops} (seed {seed})", random.left));
-        }
-        parts.join(", then ")
     }
 
     /// The next matrix.

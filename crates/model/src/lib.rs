@@ -27,7 +27,7 @@ pub use explore::{deadlock_free, explore, reaches};
 pub use limits::{Limit, Reductions, Settings};
 pub use ltl::{Formula, Moment, satisfies};
 pub use object::{
-    Criterion, Guard, Implementation, Measure, ObjectEvent, Operation, Relaxation, SequentialObject, Traffic, Value,
+    Call, Criterion, Guard, Implementation, Measure, ModelObject, ObjectEvent, Operation, Relaxation, Value,
 };
 pub use picture::{Drawn, DrawnState, DrawnStep, draw_space, space_to_dot, trace_to_dot, trace_to_svg};
 pub use progress::{deterministic, divergence_free};

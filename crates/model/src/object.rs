@@ -1,13 +1,30 @@
 //! What is checked against what: sequential objects, and systems whose visible labels are calls and returns of one.
 
 use std::fmt;
-use std::hash::Hash;
 use std::sync::Arc;
+
+use selvedge_history::{Elements, Spec};
 
 use crate::system::{Label, TransitionSystem};
 
 /// An argument or a result.
 pub type Value = i32;
+
+/// A method with its argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Call {
+    /// Which method, numbered by the object.
+    pub method: u32,
+    /// Its argument; zero when it takes none.
+    pub argument: Value,
+}
+
+impl Call {
+    /// The operation that the call is with this result.
+    pub fn with(self, result: Value) -> Operation {
+        Operation { method: self.method, argument: self.argument, result }
+    }
+}
 
 /// A call with its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -18,6 +35,13 @@ pub struct Operation {
     pub argument: Value,
     /// Its result; zero when it gives none.
     pub result: Value,
+}
+
+impl Operation {
+    /// The call without its result.
+    pub fn call(&self) -> Call {
+        Call { method: self.method, argument: self.argument }
+    }
 }
 
 /// What is seen of an operation.
@@ -41,22 +65,14 @@ pub enum ObjectEvent {
     },
 }
 
-/// A sequential object: what each call may answer in each state. It may be nondeterministic, and a call without any answer
-/// blocks.
-pub trait SequentialObject: Sync {
-    /// A state.
-    type State: Clone + Ord + Hash + Send + Sync;
-
-    /// The state it begins in.
-    fn initial(&self) -> Self::State;
-
-    /// Every result of a call, with the state after it.
-    fn apply(&self, state: &Self::State, method: u32, argument: Value, out: &mut Vec<(Value, Self::State)>);
-
-    /// The calls that are considered when looking ahead. An object whose arguments are data without limit leaves calls
-    /// with such arguments out.
-    fn calls(&self) -> Vec<(u32, Value)>;
-
+/// A sequential object that models are held to. What it does is a [`Spec`], what goes in and out are its [`Elements`]; here
+/// is what the construction asks besides: which values are mere data, so that states which differ in names are one.
+///
+/// [`Elements::calls`] must list every call that is relaxed. Where [`Elements::traffic`] is left out, the causal guard cannot
+/// tell that an element leaves before it came.
+pub trait ModelObject:
+    Spec<State: Ord + Send + Sync, Input = Call, Output = Value> + Elements<Element = Value> + Sync
+{
     /// Whether the method's argument is data: the object does nothing with it but keep it and give it back. Data values are
     /// positive.
     fn argument_is_data(&self, _method: u32) -> bool {
@@ -75,37 +91,10 @@ pub trait SequentialObject: Sync {
     /// Puts other data in place of the data in a state.
     fn rename(&self, _state: &mut Self::State, _name: &dyn Fn(Value) -> Value) {}
 
-    /// What the operation does to the elements inside, where there are such. The causal guard follows it when operations that put
-    /// elements in may move themselves; without this it cannot tell that an element leaves before it came.
-    fn traffic(&self, _operation: &Operation) -> Traffic {
-        Traffic::None
-    }
-
-    /// The element that a call may put in.
-    fn brings(&self, _method: u32, _argument: Value) -> Option<Value> {
-        None
-    }
-
     /// How many elements of this value are inside.
     fn inside(&self, _state: &Self::State, _value: Value) -> usize {
         0
     }
-
-    /// The name of a method.
-    fn method_name(&self, method: u32) -> String {
-        format!("m{method}")
-    }
-}
-
-/// What an operation does to the elements inside an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Traffic {
-    /// Nothing.
-    None,
-    /// Puts one in.
-    In(Value),
-    /// Takes one out.
-    Out(Value),
 }
 
 /// A system whose visible labels are calls and returns.

@@ -3,7 +3,9 @@
 //!
 //! Values are 1 to 255; 0 means *nothing there* as a result of a removal. An insertion answers `OK`, or `FULL`.
 
-use crate::object::{Operation, SequentialObject, Traffic, Value};
+use selvedge_history::{Elements, Spec, Traffic};
+
+use crate::object::{Call, ModelObject, Value};
 
 /// Method: put a value in.
 pub const PUT: u32 = 0;
@@ -53,7 +55,7 @@ pub struct Collection {
 }
 
 /// The elements from oldest to youngest, those of a cluster by value, after the number taken from the current cluster.
-type Elements = Vec<u8>;
+type Inside = Vec<u8>;
 
 impl Collection {
     /// A collection of data without limit.
@@ -62,7 +64,7 @@ impl Collection {
     }
 
     /// Sorts what has no order: of elements that may leave at the same time nobody knows which came first.
-    fn settle(&self, state: &mut Elements) {
+    fn settle(&self, state: &mut Inside) {
         match self.order {
             Order::Fifo | Order::Lifo => {}
             Order::Priority => state[1..].sort_unstable(),
@@ -75,7 +77,7 @@ impl Collection {
         }
     }
 
-    fn put(&self, state: &Elements, value: Value, out: &mut Vec<(Value, Elements)>) {
+    fn put(&self, state: &Inside, value: Value, out: &mut Vec<(Value, Inside)>) {
         let inside = state.len() - 1;
         let (may, must) = match self.room {
             Room::Unlimited => (false, false),
@@ -93,7 +95,7 @@ impl Collection {
         }
     }
 
-    fn take(&self, state: &Elements, out: &mut Vec<(Value, Elements)>) {
+    fn take(&self, state: &Inside, out: &mut Vec<(Value, Inside)>) {
         let inside = state.len() - 1;
         if inside == 0 {
             out.push((NOTHING, state.clone()));
@@ -115,64 +117,42 @@ impl Collection {
     }
 }
 
-impl SequentialObject for Collection {
-    type State = Elements;
+impl Spec for Collection {
+    type State = Inside;
+    type Input = Call;
+    type Output = Value;
 
-    fn initial(&self) -> Elements {
+    fn initial(&self) -> Inside {
         vec![0]
     }
 
-    fn apply(&self, state: &Elements, method: u32, argument: Value, out: &mut Vec<(Value, Elements)>) {
-        match method {
-            PUT => self.put(state, argument, out),
+    fn apply(&self, state: &Inside, call: &Call, out: &mut Vec<(Value, Inside)>) {
+        match call.method {
+            PUT => self.put(state, call.argument, out),
             _ => self.take(state, out),
         }
     }
+}
 
-    fn calls(&self) -> Vec<(u32, Value)> {
-        let puts = self.domain.iter().flatten().map(|&value| (PUT, value));
-        puts.chain([(TAKE, 0)]).collect()
-    }
+impl Elements for Collection {
+    type Element = Value;
 
-    fn argument_is_data(&self, method: u32) -> bool {
-        method == PUT && self.order != Order::Priority
-    }
-
-    fn result_is_data(&self, method: u32, result: Value) -> bool {
-        method == TAKE && result != NOTHING && self.order != Order::Priority
-    }
-
-    fn values(&self, state: &Elements, visit: &mut dyn FnMut(Value)) {
-        if self.order != Order::Priority {
-            state[1..].iter().for_each(|&value| visit(Value::from(value)));
-        }
-    }
-
-    fn rename(&self, state: &mut Elements, name: &dyn Fn(Value) -> Value) {
-        if self.order != Order::Priority {
-            state[1..].iter_mut().for_each(|value| *value = name(Value::from(*value)) as u8);
-            self.settle(state);
-        }
-    }
-
-    fn traffic(&self, operation: &Operation) -> Traffic {
-        match *operation {
-            Operation { method: PUT, argument, result: OK } => Traffic::In(argument),
-            Operation { method: TAKE, result: 1.., .. } => Traffic::Out(operation.result),
+    fn traffic<'a>(&'a self, call: &'a Call, result: Option<&'a Value>) -> Traffic<&'a Value> {
+        match (call.method, result) {
+            (PUT, None | Some(&OK)) => Traffic::In(&call.argument),
+            (TAKE, Some(&NOTHING)) => Traffic::Nothing,
+            (TAKE, Some(result)) => Traffic::Out(result),
             _ => Traffic::None,
         }
     }
 
-    fn brings(&self, method: u32, argument: Value) -> Option<Value> {
-        (method == PUT).then_some(argument)
+    fn calls(&self) -> Vec<Call> {
+        let puts = self.domain.iter().flatten().map(|&argument| Call { method: PUT, argument });
+        puts.chain([Call { method: TAKE, argument: 0 }]).collect()
     }
 
-    fn inside(&self, state: &Elements, value: Value) -> usize {
-        state[1..].iter().filter(|&&element| Value::from(element) == value).count()
-    }
-
-    fn method_name(&self, method: u32) -> String {
-        match (self.order, method) {
+    fn method_name(&self, call: &Call) -> String {
+        match (self.order, call.method) {
             (Order::Lifo, PUT) => "push",
             (Order::Lifo, _) => "pop",
             (Order::Priority, PUT) => "insert",
@@ -181,6 +161,33 @@ impl SequentialObject for Collection {
             _ => "deq",
         }
         .to_string()
+    }
+}
+
+impl ModelObject for Collection {
+    fn argument_is_data(&self, method: u32) -> bool {
+        method == PUT && self.order != Order::Priority
+    }
+
+    fn result_is_data(&self, method: u32, result: Value) -> bool {
+        method == TAKE && result != NOTHING && self.order != Order::Priority
+    }
+
+    fn values(&self, state: &Inside, visit: &mut dyn FnMut(Value)) {
+        if self.order != Order::Priority {
+            state[1..].iter().for_each(|&value| visit(Value::from(value)));
+        }
+    }
+
+    fn rename(&self, state: &mut Inside, name: &dyn Fn(Value) -> Value) {
+        if self.order != Order::Priority {
+            state[1..].iter_mut().for_each(|value| *value = name(Value::from(*value)) as u8);
+            self.settle(state);
+        }
+    }
+
+    fn inside(&self, state: &Inside, value: Value) -> usize {
+        state[1..].iter().filter(|&&element| Value::from(element) == value).count()
     }
 }
 
@@ -196,25 +203,34 @@ pub const WRITE: u32 = 0;
 /// Method: read the value.
 pub const READ: u32 = 1;
 
-impl SequentialObject for Register {
+impl Spec for Register {
     type State = Value;
+    type Input = Call;
+    type Output = Value;
 
     fn initial(&self) -> Value {
         0
     }
 
-    fn apply(&self, state: &Value, method: u32, argument: Value, out: &mut Vec<(Value, Value)>) {
-        match method {
-            WRITE => out.push((OK, argument)),
+    fn apply(&self, state: &Value, call: &Call, out: &mut Vec<(Value, Value)>) {
+        match call.method {
+            WRITE => out.push((OK, call.argument)),
             _ => out.push((*state, *state)),
         }
     }
+}
 
-    fn calls(&self) -> Vec<(u32, Value)> {
-        self.domain.iter().map(|&value| (WRITE, value)).chain([(READ, 0)]).collect()
+impl Elements for Register {
+    type Element = Value;
+
+    fn calls(&self) -> Vec<Call> {
+        let writes = self.domain.iter().map(|&argument| Call { method: WRITE, argument });
+        writes.chain([Call { method: READ, argument: 0 }]).collect()
     }
 
-    fn method_name(&self, method: u32) -> String {
-        (if method == WRITE { "write" } else { "read" }).to_string()
+    fn method_name(&self, call: &Call) -> String {
+        (if call.method == WRITE { "write" } else { "read" }).to_string()
     }
 }
+
+impl ModelObject for Register {}

@@ -14,14 +14,14 @@ use crate::answer::{Answer, Reason, Statistics, Trace, Trouble, Verdict};
 use crate::explore::statistics;
 use crate::limits::Settings;
 use crate::minimise::fewest_switches;
-use crate::object::{Criterion, Guard, Implementation, ObjectEvent, SequentialObject};
+use crate::object::{Criterion, Guard, Implementation, ModelObject, ObjectEvent};
 use crate::search::{End, search};
 use sets::{EMPTY, Sets};
 use space::{Pairs, Wrong};
 use state::Rules;
 
 /// Whether every history of `implementation` is (quasi) linearizable with respect to `object`.
-pub fn linearizes<I: Implementation, T: SequentialObject>(
+pub fn linearizes<I: Implementation, T: ModelObject>(
     implementation: &I,
     object: &T,
     criterion: &Criterion,
@@ -69,7 +69,7 @@ pub fn linearizes<I: Implementation, T: SequentialObject>(
 }
 
 /// What could have been returned in place of the last step. Asked along the concrete run, whose values it then names.
-fn reason<I: Implementation, T: SequentialObject>(space: &Pairs<'_, I, T>, trace: &Trace, _: Wrong) -> Reason {
+fn reason<I: Implementation, T: ModelObject>(space: &Pairs<'_, I, T>, trace: &Trace, _: Wrong) -> Reason {
     let mut set = space.sets.initial(space.implementation.threads());
     for step in &trace.steps {
         let Some(event) = space.implementation.event(step.action.label) else { continue };
@@ -99,7 +99,7 @@ fn check_question<I: Implementation>(implementation: &I, criterion: &Criterion) 
 
 /// The number of the first event at which a history is no longer (quasi) linearizable; `None` when it is to the end. Pending calls at
 /// the end are allowed.
-pub fn first_violation<T: SequentialObject>(
+pub fn first_violation<T: ModelObject>(
     object: &T,
     criterion: &Criterion,
     threads: u32,

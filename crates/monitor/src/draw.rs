@@ -1,17 +1,16 @@
 //! Random numbers for tests, the same ones each time.
 
-/// A generator (splitmix64).
-pub struct Draw(u64);
+use selvedge_history::generate::Random;
+
+/// A generator.
+pub struct Draw(Random);
 
 impl Draw {
     pub fn new(seed: u64) -> Self {
-        Draw(seed)
+        Draw(Random::new(seed))
     }
 
     pub fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ mixed >> 31) % end as u64) as usize
+        (self.0.next() % end as u64) as usize
     }
 }

@@ -55,5 +55,5 @@ pub use stack::Stack;
 
 /// The examples of the manual.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/monitor.md")]
+#[doc = include_str!("../docs/monitor.md")]
 struct Manual;

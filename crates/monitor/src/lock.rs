@@ -48,14 +48,14 @@ impl<L: Exclusive> Lock<L> {
         Lock { lock, watch: LockWatch::default() }
     }
 
-    /// Waits until nobody holds it, and holds it until the answer is dropped.
+    /// Waits until nobody holds the lock, and holds it until the answer is dropped.
     pub fn lock(&self) -> Guarded<'_, L> {
         self.lock.lock();
         self.watch.acquired();
         Guarded(self)
     }
 
-    /// Holds it if nobody does.
+    /// Takes the lock if nobody holds it.
     pub fn try_lock(&self) -> Option<Guarded<'_, L>> {
         if !self.lock.try_lock() {
             self.watch.findings.unchecked(1);

@@ -117,7 +117,7 @@ impl<T, Q: PushPop<Stamped<T>>> Queue<T, Q> {
         self.watch.findings.listen(listener);
     }
 
-    /// Counts, which is not done at each operation: looks for losses among what went in before the last value that came out.
+    /// Looks for lost values among those that went in before the last value that came out. This is not done at each operation, because it counts.
     pub fn examine(&self) {
         self.watch.examine();
     }

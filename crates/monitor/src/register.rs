@@ -23,7 +23,7 @@ impl<R: ReadWrite> Register<R> {
         Register { register, recorder }
     }
 
-    /// Reads.
+    /// Reads the value.
     pub fn read(&self) -> u64 {
         let begun = self.recorder.begin();
         let unwound = self.recorder.unwound(begun);
@@ -33,7 +33,7 @@ impl<R: ReadWrite> Register<R> {
         value
     }
 
-    /// Writes.
+    /// Writes a value.
     pub fn write(&self, value: u64) {
         let begun = self.recorder.begin();
         let unwound = self.recorder.unwound(begun);

@@ -22,7 +22,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The answer so far.
+/// The verdict so far.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -130,7 +130,7 @@ impl Report {
         self.unchecked
     }
 
-    /// The answer so far.
+    /// The verdict so far.
     pub fn verdict(&self) -> Verdict {
         match (self.total, self.unchecked, self.exact) {
             (0, 0, true) => Verdict::NothingWrong,

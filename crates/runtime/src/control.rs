@@ -1,38 +1,29 @@
 //! The state of the search and of the run that is under way, in one place.
 //!
 //! Invariant: while a run is under way exactly one kernel thread executes, whichever fiber it is on; the sleeping threads
-//! whose stacks the fibers use never wake. So the state needs no lock. It is borrowed only inside [`with`], and no switch
-//! happens inside one, so no two borrows overlap.
+//! whose stacks the fibers use never wake. So the state needs no lock. It is borrowed only inside [`with`] and as [`Borrowed`], and no switch
+//! happens meanwhile, so no two borrows overlap. Debug builds check both.
 
 use std::cell::UnsafeCell;
-use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::ops::{Deref, DerefMut};
+#[cfg(debug_assertions)]
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use selvedge_driver::{FindingKind, Settings};
-use selvedge_explore::{Access, Fairness, Kind, Pending, Readiness, Strategy, Thread, Trace};
+use selvedge_explore::{Access, Dfs, Kind, Pending, Readiness, Strategy, Thread};
+use selvedge_protocol::Settings;
 
-use crate::endless::Endless;
+use crate::arch::switch::{Context, thread_pointer};
 use crate::fiber::{Fiber, Wants};
+use crate::finding::Failure;
 use crate::history::Histories;
 use crate::lineup::Lineup;
 use crate::memory::arena;
-use crate::poll::Touch;
-use crate::posix::objects::{self, Objects};
-use crate::race::Races;
+use crate::posix::objects;
 use crate::retry::Retries;
-use crate::switch::{Context, fs_base};
-
-/// Why a run was left before its threads ended.
-#[derive(Clone, Debug)]
-pub struct Failure {
-    /// What went wrong.
-    pub kind: FindingKind,
-    /// In a sentence.
-    pub message: String,
-    /// Where.
-    pub pc: u64,
-}
+use crate::run::{NOWHERE, Plain, Run};
+use crate::shadow::Shadow;
 
 /// How a run came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,99 +63,53 @@ const ROUND: usize = 512;
 /// Neither the heap nor the program lies as high as the stacks of threads.
 pub const STACKS: u64 = 0x7000_0000_0000;
 
-/// Where a thread is that has no pending step.
-pub const NOWHERE: u8 = u8::MAX;
+/// What belongs to the process.
+pub struct Process {
+    /// All fibers; the first `created` of a run take part in it.
+    pub fibers: Vec<Fiber>,
+    /// The accesses that are remembered, each with the number of its run.
+    pub shadow: Shadow,
+    /// Where the search goes on when a run is over.
+    pub outside: Context,
+    /// Whether the program runs its tests itself.
+    pub hosted: bool,
+}
+
+/// What belongs to the search, through all of its runs.
+pub struct Search {
+    /// Who decides.
+    pub strategy: Box<dyn Strategy>,
+    /// What to do.
+    pub settings: Settings,
+    /// Whether runs are not looked at for data races, though the settings ask for it: most were looked at ([`selvedge_explore::Classes`]).
+    pub spares_races: bool,
+    /// Whether some thread has been seen on the stack of another, in any run.
+    pub stacks_shared: bool,
+    /// Whether runs note who called each step.
+    pub traces_back: bool,
+    /// The histories of all runs so far.
+    pub histories: Histories,
+    /// The object under test.
+    pub lineup: Lineup,
+    /// What is known of loops that only try again.
+    pub retries: Retries,
+}
+
+impl Search {
+    /// Whether the next run is looked at for data races.
+    pub fn looks_for_races(&self) -> bool {
+        self.settings.races && !self.spares_races
+    }
+}
 
 /// Everything.
 pub struct Control {
-    /// The fiber that runs.
-    pub current: usize,
-    /// All fibers; the first `created` take part in this run.
-    pub fibers: Vec<Fiber>,
-    /// How many threads this run has created.
-    pub created: usize,
-    /// The fiber that waits for the one it created to reach its first step.
-    pub starting: Option<usize>,
-    /// What every thread would do next. Where the strategy does not look ahead, what it says of atomic accesses is not up to date.
-    pub pending: Vec<Pending>,
-    /// Whether the strategy looks ahead.
-    pub looks_ahead: bool,
-    /// The threads in `pending`, one bit each.
-    pub alive: u64,
-    /// Where each of them is; [`NOWHERE`] for the others.
-    pub slots: [u8; Thread::MAX],
-    /// The threads in `pending` that are ready, one bit each.
-    pub ready: u64,
-    /// The same for those that are held.
-    pub held: u64,
-    /// Who made the last step.
-    pub last: Option<Thread>,
-    /// Whether it gave up its turn with it.
-    pub gave_way: bool,
-    /// Whether the run only goes round loops of attempts that fail, in a search that goes through everything.
-    pub fruitless: bool,
-    /// How many steps the same thread has made one after the other.
-    pub in_a_row: u32,
-    /// The threads that go round loops without effect, one bit each.
-    pub spinning: u64,
-    /// The threads that want something before their next step, one bit each.
-    pub waiting: u64,
-    /// Those of them that want the end of a thread that has not ended. Only an end changes that, so nobody looks before.
-    pub joining: u64,
-    /// Whether the current fiber was chosen and has not yet recorded its step.
-    pub under_way: bool,
-    /// What the run did.
-    pub trace: Trace,
-    /// The same, for reports.
-    pub details: Vec<Detail>,
-    /// Who decides.
-    pub strategy: Box<dyn Strategy>,
-    /// Who is held back.
-    pub fairness: Fairness,
-    /// What went wrong.
-    pub failure: Option<Failure>,
-    /// How the run came to its end.
-    pub left: Left,
-    /// Where the search goes on.
-    pub search: Context,
-    /// What to do.
-    pub settings: Settings,
-    /// Locks and what waits for them.
-    pub objects: Objects,
-    /// Who knows of whose accesses.
-    pub races: Races,
-    /// Whether the step that was made last may belong to a loop, so that nothing may be left on its thread's stack.
-    pub tidy: bool,
-    /// Where the strategy lies whose run is in the trace.
-    pub traced: usize,
-    /// Whether runs are not looked at for data races, though the settings ask for it: most were looked at ([`selvedge_explore::Classes`]).
-    pub spares_races: bool,
-    /// Whether some thread has been seen on the stack of another, in this run or an earlier one.
-    pub stacks_shared: bool,
-    /// Operations and histories.
-    pub histories: Histories,
-    /// The object under test, and what its operations did.
-    pub lineup: Lineup,
-    /// Whether the program runs its tests itself.
-    pub hosted: bool,
-    /// Who called each step, when that is asked for.
-    pub callers: Option<Vec<Vec<u64>>>,
-    /// And the last plain access that each thread made at a place.
-    pub plain: BTreeMap<(u8, u64), Plain>,
-    /// The other access of the race that ended the run, where it is known.
-    pub other: Option<Plain>,
-    /// Nanoseconds of virtual time.
-    pub time: u64,
-    /// Loops that only try again.
-    pub retries: Retries,
-    /// The threads that wait to make another turn of a loop that takes a lock in order to look, one bit each.
-    pub polling: u64,
-    /// Those of them that the step under way may end the wait of.
-    pub waking: u64,
-    /// What was done to locks in this run.
-    pub touches: Vec<Touch>,
-    /// Runs that go on for long.
-    pub endless: Endless,
+    /// What belongs to the process.
+    pub process: Process,
+    /// What belongs to the search.
+    pub search: Search,
+    /// What belongs to the run that is under way, or to the last one.
+    pub run: Run,
 }
 
 /// The function that a thread starts with.
@@ -176,7 +121,7 @@ struct Cell(UnsafeCell<Option<Control>>);
 unsafe impl Sync for Cell {}
 
 static CONTROL: Cell = Cell(UnsafeCell::new(None));
-/// The FS base of the fiber that runs under control; 0 when none does. The program may have other threads, which are not
+/// The thread pointer of the fiber that runs under control; 0 when none does. The program may have other threads, which are not
 /// under control, so that a run is under way is not enough.
 static CONTROLLED: AtomicU64 = AtomicU64::new(0);
 static STEPS: AtomicU64 = AtomicU64::new(0);
@@ -184,7 +129,7 @@ static STEPS: AtomicU64 = AtomicU64::new(0);
 /// Whether the caller is code under test, under control.
 #[inline(always)]
 pub fn active() -> bool {
-    CONTROLLED.load(Ordering::Relaxed) == fs_base()
+    CONTROLLED.load(Ordering::Relaxed) == thread_pointer()
 }
 
 /// Whether code under test runs, under control, on whichever thread.
@@ -194,7 +139,7 @@ pub fn any_active() -> bool {
 
 /// Says whether the caller is code under test.
 pub fn set_active(active: bool) {
-    CONTROLLED.store(if active { fs_base() } else { 0 }, Ordering::Relaxed);
+    CONTROLLED.store(if active { thread_pointer() } else { 0 }, Ordering::Relaxed);
 }
 
 /// The stack of the fiber that runs: its lowest address and its size, which is 0 once stacks are looked at.
@@ -204,12 +149,6 @@ pub static STACK: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 #[inline(always)]
 pub fn private(address: u64) -> bool {
     address.wrapping_sub(STACK[0].load(Ordering::Relaxed)) < STACK[1].load(Ordering::Relaxed)
-}
-
-/// A plain access: how many steps had been made, and who called it.
-pub struct Plain {
-    pub made: usize,
-    pub callers: Vec<u64>,
 }
 
 /// One more step is made.
@@ -233,24 +172,69 @@ pub fn install(control: Control) {
 #[inline(always)]
 pub fn with<R>(f: impl FnOnce(&mut Control) -> R) -> R {
     assert!(is_installed(), "the search is set up before anything is controlled");
-    // SAFETY: one kernel thread, and `f` neither switches nor calls `with`: see the module's invariant.
-    f(unsafe { state() })
+    // SAFETY: there is a state. Nobody else has it: one kernel thread runs, and `f` neither switches nor borrows the state again, which debug builds see to.
+    let mut control = unsafe { state() };
+    f(&mut control)
+}
+
+/// The state, borrowed until this is dropped. In a release build it is a mere reference.
+pub struct Borrowed(&'static mut Control);
+
+impl Deref for Borrowed {
+    type Target = Control;
+
+    #[inline(always)]
+    fn deref(&self) -> &Control {
+        self.0
+    }
+}
+
+impl DerefMut for Borrowed {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Control {
+        self.0
+    }
+}
+
+#[cfg(debug_assertions)]
+static BORROWED: AtomicBool = AtomicBool::new(false);
+
+#[cfg(debug_assertions)]
+impl Drop for Borrowed {
+    fn drop(&mut self) {
+        BORROWED.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Whoever has borrowed the state does not go on: a signal has come, and its handler leaves the run.
+pub fn end_borrows() {
+    #[cfg(debug_assertions)]
+    BORROWED.store(false, Ordering::Relaxed);
+}
+
+/// Another fiber goes on next, so nobody may have the state.
+#[inline(always)]
+pub fn assert_not_borrowed() {
+    #[cfg(debug_assertions)]
+    assert!(!BORROWED.load(Ordering::Relaxed), "no switch while the state is borrowed");
 }
 
 /// The state, for the few places where what a closure captures would be copied millions of times a second.
 ///
 /// # Safety
-/// There is a state. The borrow ends before the next switch and before the state is borrowed again: see the module's invariant.
+/// There is a state. It is dropped before the next switch and before the state is borrowed again: see the module's invariant.
 #[inline(always)]
-pub unsafe fn state() -> &'static mut Control {
-    // SAFETY: as the caller promises.
-    unsafe { (*CONTROL.0.get()).as_mut().unwrap_unchecked() }
+pub unsafe fn state() -> Borrowed {
+    #[cfg(debug_assertions)]
+    assert!(!BORROWED.swap(true, Ordering::Relaxed), "the state is borrowed once at a time");
+    // SAFETY: the caller says that there is a state, and that nobody else has borrowed it.
+    Borrowed(unsafe { (*CONTROL.0.get()).as_mut().unwrap_unchecked() })
 }
 
 /// Whether there is a state.
 #[inline(always)]
 pub fn is_installed() -> bool {
-    // SAFETY: as in `with`.
+    // SAFETY: looks at whether it was put there, which nobody changes once a search has begun.
     unsafe { (*CONTROL.0.get()).is_some() }
 }
 
@@ -266,22 +250,39 @@ pub enum Next {
 }
 
 impl Control {
+    /// The state of a process with these fibers, before its first search.
+    pub fn new(fibers: Vec<Fiber>, settings: Settings) -> Self {
+        let process = Process { fibers, shadow: Shadow::default(), outside: Context::default(), hosted: false };
+        let search = Search {
+            strategy: Box::new(Dfs::new()),
+            settings,
+            spares_races: false,
+            stacks_shared: false,
+            traces_back: false,
+            histories: Histories::default(),
+            lineup: Lineup::default(),
+            retries: Retries::default(),
+        };
+        let run = Run::first(&search);
+        Control { process, search, run }
+    }
+
     /// Says that this fiber is about to run, and answers where it goes on.
     #[inline(always)]
     pub fn give_control(&self, fiber: usize) -> Context {
-        let fiber = &self.fibers[fiber];
-        let looked_at = self.stacks_shared && self.races.on;
+        let fiber = &self.process.fibers[fiber];
+        let looked_at = self.search.stacks_shared && self.run.races.on;
         STACK[0].store(fiber.bottom, Ordering::Relaxed);
         STACK[1].store(if looked_at { 0 } else { fiber.top - fiber.bottom }, Ordering::Relaxed);
-        CONTROLLED.store(fiber.context.fs, Ordering::Relaxed);
+        CONTROLLED.store(fiber.context.thread_pointer, Ordering::Relaxed);
         fiber.context
     }
 
     /// An access to this address: from now on stacks are looked at if it is in that of another thread.
     #[inline(always)]
     pub fn reaches(&mut self, address: u64) {
-        if address >= STACKS && !self.stacks_shared && !self.fiber().holds(address) && self.in_stack(address) {
-            self.stacks_shared = true;
+        if address >= STACKS && !self.search.stacks_shared && !self.fiber().holds(address) && self.in_stack(address) {
+            self.search.stacks_shared = true;
             STACK[1].store(0, Ordering::Relaxed);
         }
     }
@@ -289,40 +290,33 @@ impl Control {
     /// The fiber that runs.
     #[inline(always)]
     pub fn fiber(&mut self) -> &mut Fiber {
-        debug_assert!(self.current < self.fibers.len(), "the fiber that runs exists");
+        debug_assert!(self.run.current < self.process.fibers.len(), "the fiber that runs exists");
         // SAFETY: fibers are never given up, and only one that exists runs.
-        unsafe { self.fibers.get_unchecked_mut(self.current) }
+        unsafe { self.process.fibers.get_unchecked_mut(self.run.current) }
     }
 
     /// Whether the address lies in the stack of any thread.
     #[inline(never)]
     fn in_stack(&self, address: u64) -> bool {
-        self.fibers[..self.created].iter().any(|fiber| fiber.holds(address))
+        self.process.fibers[..self.run.created].iter().any(|fiber| fiber.holds(address))
     }
 
     /// Where the thread's pending step is.
     #[inline(always)]
     pub fn slot(&self, thread: usize) -> Option<usize> {
-        (self.alive >> thread & 1 != 0).then(|| usize::from(self.slots[thread]))
-    }
-
-    /// Nobody has a pending step.
-    pub fn forget_pending(&mut self) {
-        self.pending.clear();
-        self.slots = [NOWHERE; Thread::MAX];
-        (self.alive, self.ready, self.held) = (0, 0, 0);
+        (self.run.alive >> thread & 1 != 0).then(|| usize::from(self.run.slots[thread]))
     }
 
     /// The current thread is at its first step; where it will be.
     #[inline(never)]
     fn enlist(&mut self) -> usize {
-        let current = self.current;
+        let current = self.run.current;
         let access = crate::point::nothing();
         let pending = Pending { thread: Thread(current as u8), access, readiness: Readiness::Ready };
-        let at = self.pending.partition_point(|other| other.thread.index() < current);
-        self.pending.insert(at, pending);
-        self.alive |= 1 << current;
-        self.ready |= 1 << current;
+        let at = self.run.pending.partition_point(|other| other.thread.index() < current);
+        self.run.pending.insert(at, pending);
+        self.run.alive |= 1 << current;
+        self.run.ready |= 1 << current;
         self.number();
         at
     }
@@ -330,37 +324,37 @@ impl Control {
     /// The thread has no pending step.
     fn delist(&mut self, thread: usize) {
         if let Some(slot) = self.slot(thread) {
-            self.pending.remove(slot);
+            self.run.pending.remove(slot);
             let others = !(1 << thread);
-            self.alive &= others;
-            self.ready &= others;
-            self.held &= others;
-            self.slots[thread] = NOWHERE;
+            self.run.alive &= others;
+            self.run.ready &= others;
+            self.run.held &= others;
+            self.run.slots[thread] = NOWHERE;
             self.number();
         }
     }
 
     fn number(&mut self) {
-        for (slot, pending) in self.pending.iter().enumerate() {
-            self.slots[pending.thread.index()] = slot as u8;
+        for (slot, pending) in self.run.pending.iter().enumerate() {
+            self.run.slots[pending.thread.index()] = slot as u8;
         }
     }
 
     /// The current thread is at a step, which it may make when `wants` is met.
     #[inline(never)]
     pub fn arrive(&mut self, access: Access, wants: Wants) -> Next {
-        let current = self.current;
+        let current = self.run.current;
         self.fiber().wants = wants;
         if wants == Wants::Nothing {
-            self.waiting &= !(1 << current)
+            self.run.waiting &= !(1 << current)
         } else {
             self.wait(wants)
         }
         let slot = self.slot(current).unwrap_or_else(|| self.enlist());
-        self.pending[slot].access = access;
-        if let Some(creator) = self.starting {
-            self.starting = None;
-            self.current = creator;
+        self.run.pending[slot].access = access;
+        if let Some(creator) = self.run.starting {
+            self.run.starting = None;
+            self.run.current = creator;
             return Next::Switch(creator);
         }
         self.decide_quickly()
@@ -370,8 +364,8 @@ impl Control {
     /// round a loop.
     #[inline(always)]
     pub fn is_free(&mut self, here: u64) -> bool {
-        let listed = self.alive >> (self.current % Thread::MAX) & 1 != 0;
-        let looked_at = self.retries.on;
+        let listed = self.run.alive >> (self.run.current % Thread::MAX) & 1 != 0;
+        let looked_at = self.search.retries.on;
         let fiber = self.fiber();
         listed && !looked_at && here >= fiber.low && !fiber.spin.is_patient()
     }
@@ -379,8 +373,8 @@ impl Control {
     /// What the current thread, which has made a step before, would do next.
     #[inline(always)]
     pub fn foresee(&mut self, access: Access) {
-        let slot = usize::from(self.slots[self.current % Thread::MAX]);
-        if let Some(pending) = self.pending.get_mut(slot) {
+        let slot = usize::from(self.run.slots[self.run.current % Thread::MAX]);
+        if let Some(pending) = self.run.pending.get_mut(slot) {
             pending.access = access;
         }
     }
@@ -388,26 +382,26 @@ impl Control {
     /// The current thread wants something.
     #[inline(never)]
     fn wait(&mut self, wants: Wants) {
-        let bit = 1 << self.current;
-        let ended = |other: usize| self.fibers[other].ended;
+        let bit = 1 << self.run.current;
+        let ended = |other: usize| self.process.fibers[other].ended;
         let (waits, joins) = match wants {
             Wants::End(other) if ended(other) => (false, false),
             Wants::End(_) => (true, true),
             _ => (true, false),
         };
-        self.waiting = if waits { self.waiting | bit } else { self.waiting & !bit };
-        self.joining = if joins { self.joining | bit } else { self.joining & !bit };
+        self.run.waiting = if waits { self.run.waiting | bit } else { self.run.waiting & !bit };
+        self.run.joining = if joins { self.run.joining | bit } else { self.run.joining & !bit };
     }
 
     /// The current thread has ended: those who want that may go.
     fn let_join(&mut self) {
-        let mut rest = self.joining;
+        let mut rest = self.run.joining;
         while rest != 0 {
             let thread = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            if self.fibers[thread].wants == Wants::End(self.current) {
-                self.joining &= !(1 << thread);
-                self.waiting &= !(1 << thread);
+            if self.process.fibers[thread].wants == Wants::End(self.run.current) {
+                self.run.joining &= !(1 << thread);
+                self.run.waiting &= !(1 << thread);
             }
         }
     }
@@ -415,7 +409,7 @@ impl Control {
     /// The current thread went round a loop without effect: it goes on when something that it read has changed.
     #[cold]
     pub fn expect_change(&mut self) {
-        self.spinning |= 1 << self.current;
+        self.run.spinning |= 1 << self.run.current;
         let fiber = self.fiber();
         fiber.woken = fiber.spin.sees_change();
     }
@@ -423,10 +417,10 @@ impl Control {
     /// The current thread goes on: what it waited for, but for `made` itself, belongs to its step.
     #[cold]
     pub fn saw_change(&mut self, made: Option<&Access>) {
-        self.spinning &= !(1 << self.current);
+        self.run.spinning &= !(1 << self.run.current);
         let awaited = std::mem::take(&mut self.fiber().spin.awaited);
         for access in awaited.iter().filter(|access| made.is_none_or(|made| !made.overlaps(access))) {
-            self.trace.access(Access { kind: Kind::Read, ..*access });
+            self.run.trace.access(Access { kind: Kind::Read, ..*access });
         }
         self.fiber().spin.awaited = awaited;
     }
@@ -434,11 +428,11 @@ impl Control {
     /// Wakes the threads whose loops wait for a change of these bytes.
     #[cold]
     pub fn tell_loops(&mut self, access: &Access) {
-        let mut rest = self.spinning;
+        let mut rest = self.run.spinning;
         while rest != 0 {
             let thread = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            let fiber = &mut self.fibers[thread];
+            let fiber = &mut self.process.fibers[thread];
             fiber.woken |= fiber.spin.awaited.iter().any(|awaited| awaited.overlaps(access));
         }
     }
@@ -448,11 +442,11 @@ impl Control {
         let inside = objects::inner(attempt.object) as usize;
         match attempt.kind {
             // The address is that of a mutex or of a lock for readers and writers; of what it is not, nobody holds it.
-            Kind::Acquire => self.objects.mutex_free(inside) && self.objects.writable(inside),
-            Kind::AcquireShared => self.objects.readable(inside),
+            Kind::Acquire => self.run.objects.mutex_free(inside) && self.run.objects.writable(inside),
+            Kind::AcquireShared => self.run.objects.readable(inside),
             // SAFETY: the address of a semaphore that the thread is in a loop on.
             Kind::Take => unsafe { *(inside as *const u32) > 0 || arena::is_freed(inside) },
-            Kind::Await => self.fibers.get(inside).is_some_and(|fiber| fiber.ended),
+            Kind::Await => self.process.fibers.get(inside).is_some_and(|fiber| fiber.ended),
             _ => false,
         }
     }
@@ -468,31 +462,31 @@ impl Control {
     /// The same where the thread has counted its step.
     #[inline(always)]
     pub fn step_counted(&mut self, created: Option<Thread>, yielded: bool, detail: Detail) {
-        let thread = Thread(self.current as u8);
-        self.in_a_row = if self.last == Some(thread) { self.in_a_row + 1 } else { 0 };
+        let thread = Thread(self.run.current as u8);
+        self.run.in_a_row = if self.run.last == Some(thread) { self.run.in_a_row + 1 } else { 0 };
         let mut yielded = yielded;
-        if self.in_a_row >= IN_A_ROW_MAX || self.trace.len() % ROUND == ROUND - 1 {
+        if self.run.in_a_row >= IN_A_ROW_MAX || self.run.trace.len() % ROUND == ROUND - 1 {
             yielded |= self.tires();
         }
-        (self.last, self.gave_way) = (Some(thread), yielded);
-        if self.trace.is_known() {
-            self.trace.pass();
+        (self.run.last, self.run.gave_way) = (Some(thread), yielded);
+        if self.run.trace.is_known() {
+            self.run.trace.pass();
         } else {
-            self.trace.record(thread, created, yielded);
-            self.details.push(detail);
+            self.run.trace.record(thread, created, yielded);
+            self.run.details.push(detail);
         }
-        if self.callers.is_some() {
+        if self.search.traces_back {
             self.note_callers();
         }
-        self.under_way = false;
+        self.run.under_way = false;
     }
 
     /// Whether the thread that went last has to give way.
     #[cold]
     fn tires(&mut self) -> bool {
-        let tired = self.in_a_row >= IN_A_ROW_MAX || self.trace.len() % ROUND == ROUND - 1 && self.leaves_out();
+        let tired = self.run.in_a_row >= IN_A_ROW_MAX || self.run.trace.len() % ROUND == ROUND - 1 && self.leaves_out();
         if tired {
-            self.in_a_row = 0;
+            self.run.in_a_row = 0;
         }
         tired
     }
@@ -500,50 +494,50 @@ impl Control {
     /// Whether some thread could go and has not gone for a round, because others took turns.
     #[cold]
     fn leaves_out(&self) -> bool {
-        let recent = &self.trace.steps()[self.trace.len() + 1 - ROUND..];
-        let went = recent.iter().fold(1u64 << self.current, |set, step| set | 1 << step.thread.index());
-        self.pending.iter().any(|pending| pending.is_enabled() && went >> pending.thread.index() & 1 == 0)
+        let recent = &self.run.trace.steps()[self.run.trace.len() + 1 - ROUND..];
+        let went = recent.iter().fold(1u64 << self.run.current, |set, step| set | 1 << step.thread.index());
+        self.run.pending.iter().any(|pending| pending.is_enabled() && went >> pending.thread.index() & 1 == 0)
     }
 
     #[cold]
     fn note_callers(&mut self) {
-        let callers = self.fibers[self.current].callers();
-        self.callers.get_or_insert_default().push(callers);
+        let callers = self.process.fibers[self.run.current].callers();
+        self.run.callers.push(callers);
     }
 
     /// Notes who called a plain access of the current thread, where that is asked for.
     #[inline(always)]
     pub fn note_plain(&mut self, pc: u64) {
-        if self.callers.is_some() {
+        if self.search.traces_back {
             self.note_plain_callers(pc);
         }
     }
 
     #[cold]
     fn note_plain_callers(&mut self, pc: u64) {
-        let fiber = &mut self.fibers[self.current];
+        let fiber = &mut self.process.fibers[self.run.current];
         // The note of a call that does not tell its frame is that of another.
-        let frame = std::mem::replace(&mut fiber.frame, crate::site::frame());
-        let callers = if crate::site::pc() == pc { fiber.callers() } else { Vec::new() };
+        let frame = std::mem::replace(&mut fiber.frame, crate::arch::site::frame());
+        let callers = if crate::arch::site::pc() == pc { fiber.callers() } else { Vec::new() };
         fiber.frame = frame;
-        let made = self.trace.len();
-        self.plain.insert((self.current as u8, pc), Plain { made, callers });
+        let made = self.run.trace.len();
+        self.run.plain.insert((self.run.current as u8, pc), Plain { made, callers });
     }
 
     /// The run ends with a race; this is the other access.
     pub fn races_with(&mut self, thread: u8, pc: u64) {
-        self.other = self.plain.remove(&(thread, pc));
+        self.run.other = self.run.plain.remove(&(thread, pc));
     }
 
     /// The current thread has ended.
     pub fn end_thread(&mut self) -> Next {
-        let current = self.current;
-        self.fibers[current].ended = true;
+        let current = self.run.current;
+        self.process.fibers[current].ended = true;
         self.let_join();
         self.delist(current);
-        self.trace.amend(Access::new(objects::ended(current), 1, Kind::Write));
-        if let Some(creator) = self.starting.take() {
-            self.current = creator;
+        self.run.trace.amend(Access::new(objects::ended(current), 1, Kind::Write));
+        if let Some(creator) = self.run.starting.take() {
+            self.run.current = creator;
             return Next::Switch(creator);
         }
         self.decide()
@@ -552,11 +546,11 @@ impl Control {
     /// Whether a thread is left over when the test returns depends on which comes first: the last step of the test, or that of the thread. They
     /// do not commute, unless somebody joined it.
     pub fn looks_for_leftovers(&mut self) {
-        if self.current != 0 || self.hosted {
+        if self.run.current != 0 || self.process.hosted {
             return;
         }
-        for other in (1..self.created).filter(|&other| !self.fibers[other].joined) {
-            self.trace.amend(Access::new(objects::ended(other), 1, Kind::Read));
+        for other in (1..self.run.created).filter(|&other| !self.process.fibers[other].joined) {
+            self.run.trace.amend(Access::new(objects::ended(other), 1, Kind::Read));
         }
     }
 
@@ -564,26 +558,26 @@ impl Control {
     /// thread made before, which then does not commute with what others do with the object.
     pub fn renewed(&mut self, object: u64, old: u64) {
         // Where all others were waited for, or do not exist yet, nothing of theirs can come at another moment.
-        let mut others = (0..self.created).filter(|&other| other != self.current);
-        if others.all(|other| self.fibers[other].ended && self.fibers[other].joined) {
+        let mut others = (0..self.run.created).filter(|&other| other != self.run.current);
+        if others.all(|other| self.process.fibers[other].ended && self.process.fibers[other].joined) {
             return;
         }
-        self.trace.amend(Access::new(object, 1, Kind::Update).after(old));
+        self.run.trace.amend(Access::new(object, 1, Kind::Update).after(old));
     }
 
     /// The run failed. The first failure counts.
     pub fn fail(&mut self, failure: Failure) {
-        if self.under_way {
-            let access = self.slot(self.current).map(|slot| self.pending[slot].access);
-            self.trace.access(access.unwrap_or(Access::new(0, 0, selvedge_explore::Kind::Read)));
+        if self.run.under_way {
+            let access = self.slot(self.run.current).map(|slot| self.run.pending[slot].access);
+            self.run.trace.access(access.unwrap_or(Access::new(0, 0, selvedge_explore::Kind::Read)));
             self.step_done(None, false, Detail { pc: failure.pc, new: None });
         }
-        if crate::site::pc() == failure.pc && self.fiber().holds(crate::site::frame()) {
-            self.fiber().frame = crate::site::frame();
+        if crate::arch::site::pc() == failure.pc && self.fiber().holds(crate::arch::site::frame()) {
+            self.fiber().frame = crate::arch::site::frame();
         }
-        if self.failure.is_none() {
-            self.failure = Some(failure);
-            self.left = Left::Failed;
+        if self.run.failure.is_none() {
+            self.run.failure = Some(failure);
+            self.run.left = Left::Failed;
         }
     }
 }

@@ -2,12 +2,14 @@
 //!
 //! Invariant: the stop is on the stack of the thread that failed, inside of the call that failed; without being asked for it never happens.
 
+use crate::arch::kernel::stop_for_debugger;
 use crate::control::with;
 use crate::sys;
+use selvedge_protocol::words;
 
 /// The run has failed, or nobody can go on, and the thread that was last to run is still where it was.
 pub fn failed() {
-    if with(|control| control.settings.stop_at_failure) {
+    if with(|control| control.search.settings.stop_at_failure) {
         selvedge_failed();
     }
 }
@@ -19,17 +21,14 @@ pub extern "C" fn selvedge_failed() {
     // SAFETY: no arguments.
     let process = unsafe { sys::call(libc::SYS_getpid, [0; 6]) };
     if !is_traced() {
-        sys::complain(&format!(
-            "selvedge: stopped at the failing step, process {process}; attach a debugger: gdb -p {process}\n"
-        ));
+        sys::complain(&words::Complaint::Stopped(process as i64).to_string());
     }
     while !is_traced() {
         let pause = libc::timespec { tv_sec: 0, tv_nsec: 100_000_000 };
         // SAFETY: the kernel reads the pause.
         unsafe { sys::call(libc::SYS_nanosleep, [&raw const pause as usize, 0, 0, 0, 0, 0]) };
     }
-    // SAFETY: a trap; the debugger goes on after it.
-    unsafe { std::arch::asm!("int3") };
+    stop_for_debugger();
 }
 
 /// Whether a debugger is there.

@@ -24,7 +24,7 @@ pub fn open() {
         return;
     }
     use std::os::fd::AsRawFd;
-    let file = std::env::var_os(selvedge_driver::EXCHANGE_VARIABLE);
+    let file = std::env::var_os(selvedge_protocol::channel::EXCHANGE_VARIABLE);
     let file = file.and_then(|path| std::fs::File::options().read(true).write(true).open(path).ok());
     let file = file.filter(|file| file.metadata().is_ok_and(|about| about.len() >= SIZE as u64));
     let (flags, descriptor) = match &file {

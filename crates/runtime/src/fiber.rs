@@ -6,16 +6,17 @@
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use selvedge_driver::FindingKind;
 use selvedge_explore::Thread;
+use selvedge_protocol::Cause;
 
-use crate::control::{self, Body, Control, Failure, Left, Next, active, set_active, with};
+use crate::arch::switch::{self, Context};
+use crate::control::{self, Body, Control, Left, Next, active, assert_not_borrowed, set_active, with};
+use crate::finding::Failure;
 use crate::memory::reset::Copies;
 use crate::memory::{arena, pages};
 use crate::posix::real;
 use crate::retry;
 use crate::spin;
-use crate::switch::{self, Context};
 use crate::sys;
 
 /// What a thread needs before it can make its next step.
@@ -53,25 +54,26 @@ impl Wants {
     pub fn met(self, thread: usize, control: &Control) -> bool {
         match self {
             Wants::Nothing => true,
-            Wants::Mutex(mutex) => control.objects.mutex_free(mutex),
-            Wants::Shared(lock) => control.objects.readable(lock),
-            Wants::Exclusive(lock) => control.objects.writable(lock),
+            Wants::Mutex(mutex) => control.run.objects.mutex_free(mutex),
+            Wants::Shared(lock) => control.run.objects.readable(lock),
+            Wants::Exclusive(lock) => control.run.objects.writable(lock),
             // What was freed is not waited for: the wait itself is the error.
             // SAFETY: the address of a semaphore that the thread is in a call on.
             Wants::Unit(semaphore) => unsafe { *(semaphore as *const u32) > 0 || arena::is_freed(semaphore) },
-            Wants::End(other) => control.fibers[other].ended,
-            Wants::Wake => control.fibers[thread].woken,
+            Wants::End(other) => control.process.fibers[other].ended,
+            Wants::Wake => control.process.fibers[thread].woken,
             Wants::Change => {
-                let fiber = &control.fibers[thread];
+                let fiber = &control.process.fibers[thread];
                 fiber.woken || fiber.spin.attempts().any(|attempt| control.would_succeed(attempt))
             }
-            Wants::Once(once) => control.objects.once_idle(once),
-            Wants::Gate => control.lineup.is_open(),
-            Wants::Columns => control.lineup.threads.iter().all(|&other| control.fibers[other].ended),
+            Wants::Once(once) => control.run.objects.once_idle(once),
+            Wants::Gate => control.run.recorder.is_open(),
+            Wants::Columns => control.run.recorder.threads.iter().all(|&other| control.process.fibers[other].ended),
             // What was freed is not waited for: the access itself is the error.
-            Wants::Value(address, size, value) => {
+            // SAFETY: the thread is about to access it.
+            Wants::Value(address, size, value) => unsafe {
                 retry::value_at(address as u64, size) == value || arena::is_freed(address)
-            }
+            },
         }
     }
 }
@@ -186,29 +188,50 @@ impl Fiber {
 
     /// Makes it ready for a new run.
     fn renew(&mut self, body: Body, argument: *mut c_void) {
-        self.body = Some((body, argument));
-        self.result = std::ptr::null_mut();
-        self.wants = Wants::Nothing;
-        self.pc = 0;
-        self.frame = 0;
-        self.random = 0;
-        self.woken = false;
-        self.ended = false;
-        self.detached = false;
-        self.joined = false;
-        self.destructors.clear();
-        self.keys.clear();
-        self.spin.reset();
-        self.trail.reset();
-        self.made = 0;
-        self.cleanups.clear();
+        // Every field is named, so that none is forgotten. The first six belong to the process.
+        let Fiber {
+            context,
+            top,
+            bottom: _,
+            low,
+            id: _,
+            storage: _,
+            body: begins_with,
+            result,
+            wants,
+            pc,
+            frame,
+            asleep_on,
+            bits,
+            woken,
+            ended,
+            detached,
+            joined,
+            destructors,
+            keys,
+            random,
+            spin,
+            trail,
+            made,
+            cleanups,
+        } = self;
+        *begins_with = Some((body, argument));
+        *result = std::ptr::null_mut();
+        *wants = Wants::Nothing;
+        (*pc, *frame, *asleep_on, *bits, *random, *made) = (0, 0, 0, 0, 0, 0);
+        (*woken, *ended, *detached, *joined) = (false, false, false, false);
+        destructors.clear();
+        keys.clear();
+        cleanups.clear();
+        spin.reset();
+        trail.reset();
         // What an earlier run left on the stack must not be seen: in code without optimisation it shows in variables that are not set yet, and loops are known by
         // these too.
-        let from = self.low.max(self.top - spin::STACK_MAX);
+        let from = (*low).max(*top - spin::STACK_MAX);
         // SAFETY: nobody runs on this stack: the fiber's last run is over.
-        self.context.stack = unsafe {
-            std::ptr::write_bytes(from as *mut u8, 0, (self.top - from) as usize);
-            switch::new_stack(self.top)
+        context.stack = unsafe {
+            std::ptr::write_bytes(from as *mut u8, 0, (*top - from) as usize);
+            switch::new_stack(*top)
         };
     }
 
@@ -228,15 +251,13 @@ impl Fiber {
 const ROOM: u64 = 64 << 10;
 /// As much as a thread has by default in C; twice of what it has in Rust.
 const STACK: usize = 8 << 20;
-/// What is said when that is not enough.
-pub const OVERFLOW: &str = "stack overflow: a thread under test has 8 MiB of stack";
 /// Left for the frames of the thread that sleeps.
 const RESERVED: u64 = 16 << 10;
 
 /// How a new sleeper tells where it sleeps.
 struct Birth {
     ready: AtomicU32,
-    fs: u64,
+    thread_pointer: u64,
     top: u64,
     bottom: u64,
     storage: Copies,
@@ -247,7 +268,7 @@ unsafe extern "C" fn sleeper(birth: *mut c_void) -> *mut c_void {
     {
         // SAFETY: the creator keeps it alive until `ready` is set, and does not touch it before.
         let birth = unsafe { &mut *birth.cast::<Birth>() };
-        birth.fs = switch::fs_base();
+        birth.thread_pointer = switch::thread_pointer();
         birth.top = (&raw mut here as u64 & !0xf) - RESERVED;
         birth.bottom = stack_bottom();
         // The seed of tables that are made on this thread: drawn during a run it would be one of the numbers that the code under test draws.
@@ -278,7 +299,8 @@ fn stack_bottom() -> u64 {
 
 /// Makes one more sleeper. `None` when the system has no more threads.
 fn bear() -> Option<Fiber> {
-    let mut birth = Birth { ready: AtomicU32::new(0), fs: 0, top: 0, bottom: 0, storage: Copies::default() };
+    let mut birth =
+        Birth { ready: AtomicU32::new(0), thread_pointer: 0, top: 0, bottom: 0, storage: Copies::default() };
     let mut id: libc::pthread_t = 0;
     // SAFETY: `birth` outlives the wait below; the attributes are initialised before use.
     let made = unsafe {
@@ -296,7 +318,7 @@ fn bear() -> Option<Fiber> {
         sys::futex_wait(&birth.ready, 0);
     }
     Some(Fiber {
-        context: Context { stack: 0, fs: birth.fs },
+        context: Context { stack: 0, thread_pointer: birth.thread_pointer },
         top: birth.top,
         bottom: birth.bottom,
         low: birth.top,
@@ -340,22 +362,22 @@ pub struct NoThread;
 impl Control {
     /// Creates the next thread of the run; it does not run yet.
     pub fn create(&mut self, body: Body, argument: *mut c_void) -> Result<usize, NoThread> {
-        let thread = self.created;
+        let thread = self.run.created;
         if thread >= Thread::MAX {
             return Err(NoThread);
         }
-        if thread >= self.fibers.len() {
+        if thread >= self.process.fibers.len() {
             // The sleeper's memory must not come from the arena of the run.
             let was = active();
             set_active(false);
-            let provided = pages::commit(|| provide(&mut self.fibers, thread + 1));
+            let provided = pages::commit(|| provide(&mut self.process.fibers, thread + 1));
             set_active(was);
             if !provided {
                 return Err(NoThread);
             }
         }
-        self.created += 1;
-        self.fibers[thread].renew(body, argument);
+        self.run.created += 1;
+        self.process.fibers[thread].renew(body, argument);
         Ok(thread)
     }
 }
@@ -367,7 +389,7 @@ pub fn follow(from: usize, next: Next) {
         Next::Stay => {}
         Next::Switch(to) => hand_over(from, to),
         Next::Leave => {
-            if with(|control| matches!(control.left, Left::Stuck | Left::Endless)) {
+            if with(|control| matches!(control.run.left, Left::Stuck | Left::Endless)) {
                 set_active(false);
                 crate::debug::failed();
             }
@@ -379,9 +401,12 @@ pub fn follow(from: usize, next: Next) {
 /// Another fiber goes on, and this one when it is chosen again, or not at all.
 #[inline(always)]
 pub fn hand_over(from: usize, to: usize) {
-    // SAFETY: code under control calls; the borrow ends before the switch.
-    let control = unsafe { control::state() };
-    let (save, load) = (&raw mut control.fibers[from].context, control.give_control(to));
+    let (save, load) = {
+        // SAFETY: there is a state, because code under control calls; the borrow ends with this block.
+        let mut control = unsafe { control::state() };
+        (&raw mut control.process.fibers[from].context, control.give_control(to))
+    };
+    assert_not_borrowed();
     // The saved context lies in a vector that may only move while this fiber does not run, and the switch writes to it
     // before anything else runs; its FS base is there already.
     // SAFETY: `load` was written by a switch or by `renew`.
@@ -391,7 +416,8 @@ pub fn hand_over(from: usize, to: usize) {
 /// Leaves the run for the search. What is on the stacks is forgotten.
 pub fn leave() -> ! {
     set_active(false);
-    let to = with(|control| control.search);
+    let to = with(|control| control.process.outside);
+    assert_not_borrowed();
     let mut nowhere = Context::default();
     // SAFETY: the search waits in `enter`; this fiber is renewed before it runs again.
     unsafe { switch::switch(&raw mut nowhere, to) };
@@ -401,8 +427,8 @@ pub fn leave() -> ! {
 /// Runs the first thread, from the search, until the run is over.
 pub fn enter() {
     let (save, load) = with(|control| {
-        control.search.fs = switch::fs_base();
-        (&raw mut control.search, control.give_control(0))
+        control.process.outside.thread_pointer = switch::thread_pointer();
+        (&raw mut control.process.outside, control.give_control(0))
     });
     // SAFETY: `load` was made by `renew`; `save` is where `leave` looks.
     unsafe { switch::switch(save, load) };
@@ -412,8 +438,8 @@ pub fn enter() {
 /// Lets a new thread run to its first step; the creator goes on after that.
 pub fn start(creator: usize, thread: usize) {
     with(|control| {
-        control.starting = Some(creator);
-        control.current = thread;
+        control.run.starting = Some(creator);
+        control.run.current = thread;
     });
     follow(creator, Next::Switch(thread));
 }
@@ -439,18 +465,18 @@ pub fn exit(result: *mut c_void) -> ! {
     }
     run_destructors();
     let (current, next) = with(|control| {
-        let current = control.current;
+        let current = control.run.current;
         control.looks_for_leftovers();
         // The standard library of Rust lets a scope end while its threads are still on their way out; a test in Rust waits for them.
         if current == 0
-            && !control.hosted
-            && let Some(left_over) = (1..control.created).find(|&other| control.fibers[other].may_be_left_over())
+            && !control.process.hosted
+            && let Some(left_over) =
+                (1..control.run.created).find(|&other| control.process.fibers[other].may_be_left_over())
         {
-            let message = format!("the test returned while thread T{left_over} was still running");
-            control.fail(Failure { kind: FindingKind::LeakedThread, message, pc: 0 });
+            control.fail(Failure::new(Cause::LeftRunning(left_over as u8), 0));
             return (current, Next::Leave);
         }
-        control.races.ended(current);
+        control.run.races.ended(current);
         (current, control.end_thread())
     });
     follow(current, next);
@@ -475,9 +501,9 @@ pub fn run_destructors() {
 
 fn run_key_destructors() -> bool {
     let mut any = false;
-    for key in 0..with(|control| control.objects.keys()) {
+    for key in 0..with(|control| control.run.objects.keys()) {
         let call = with(|control| {
-            let destructor = control.objects.key_destructor(key)?;
+            let destructor = control.run.objects.key_destructor(key)?;
             let value = std::mem::replace(control.fiber().keys.get_mut(key)?, std::ptr::null_mut());
             (!value.is_null()).then_some((destructor, value))
         });
@@ -492,9 +518,9 @@ fn run_key_destructors() -> bool {
 
 /// Ends the run with a failure of the code under test.
 #[cold]
-pub fn fail(kind: FindingKind, message: String, pc: u64) -> ! {
+pub fn fail(cause: Cause, pc: u64) -> ! {
     control::set_active(false);
-    with(|control| control.fail(Failure { kind, message, pc }));
+    with(|control| control.fail(Failure::new(cause, pc)));
     crate::debug::failed();
     leave()
 }

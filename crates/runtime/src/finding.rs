@@ -2,61 +2,69 @@
 
 use std::collections::HashMap;
 
-use selvedge_driver::{
-    Finding, FindingKind, HELD_STILL, OtherAccess, Place, RETURNED, STUCK, StepRecord, ThreadRecord, Waits,
-    schedule_to_text,
+use selvedge_explore::{self as explore, Condition, End, Kind, Stop};
+use selvedge_protocol::{
+    Access, Bystanders, Cause, Class, Deep, Finding, FindingKind, OtherAccess, Place, Step, StepKind, ThreadRecord,
+    Verb, Waiting, Waits, WaitsFor, schedule_to_text,
 };
-use selvedge_explore::{Access, Condition, End, Kind, Stop};
 
-use crate::control::{Control, Failure};
+use crate::control::Control;
 use crate::fiber::Wants;
 use crate::freeze;
 use crate::posix::objects;
 use crate::spin;
 
+/// Why a run was left before its threads ended.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What went wrong.
+    pub kind: FindingKind,
+    /// Why.
+    pub cause: Cause,
+    /// Where.
+    pub pc: u64,
+}
+
+impl Failure {
+    /// One whose cause says of which kind it is.
+    pub fn new(cause: Cause, pc: u64) -> Self {
+        Failure { kind: cause.kind(), cause, pc }
+    }
+}
+
 /// What a run found, if it ended badly.
 pub fn of_run(control: &Control, end: End, test: &str, run: u64) -> Option<Finding> {
     let failure = match end {
         End::Complete | End::Stopped(Stop::Redundant | Stop::Blocked | Stop::Unfair) => return None,
-        End::Failed => control.failure.clone()?,
+        End::Failed => control.run.failure.clone()?,
         End::Stuck => stuck(control),
-        End::Endless => Failure {
-            kind: if freeze::bystanders() > 0 { FindingKind::Uncontrolled } else { FindingKind::Livelock },
-            message: format!(
-                "the run went on for {} steps without an end{}{}",
-                control.trace.len(),
-                depth(control),
-                bystanders()
-            ),
-            pc: control.details.last().map_or(0, |detail| detail.pc),
-        },
-        End::Truncated => Failure {
-            kind: FindingKind::StepLimit,
-            message: format!(
-                "the run went on for {} steps without an end{}",
-                control.settings.steps_max,
-                depth(control)
-            ),
-            pc: control.details.last().map_or(0, |detail| detail.pc),
-        },
-        End::Stopped(Stop::Diverged(step)) => Failure {
-            kind: FindingKind::Nondeterminism,
-            message: format!(
-                "the same schedule did something else at step {step}: the test depends on something not controlled{}",
-                bystanders()
-            ),
-            pc: 0,
-        },
+        End::Endless => {
+            let steps = control.run.trace.len() as u64;
+            Failure::new(Cause::Endless { steps, deep: deep(control), bystanders: bystanders() }, last_pc(control))
+        }
+        End::Truncated => {
+            let steps = control.search.settings.steps_max;
+            Failure::new(Cause::TooLong { steps, deep: deep(control) }, last_pc(control))
+        }
+        End::Stopped(Stop::Diverged(step)) => {
+            Failure::new(Cause::Diverged { step: step as u64, bystanders: bystanders() }, 0)
+        }
     };
     Some(of_failure(control, failure, test, run))
+}
+
+/// Where the last step was made.
+fn last_pc(control: &Control) -> u64 {
+    control.run.details.last().map_or(0, |detail| detail.pc)
 }
 
 /// The finding that the run which has just ended makes of a failure.
 pub fn of_failure(control: &Control, failure: Failure, test: &str, run: u64) -> Finding {
     let mut frames = Frames::default();
     let (steps, threads) = (steps(control, &mut frames), threads(control, &mut frames));
-    let callers = if failure.pc == 0 { vec![] } else { frames.all(&control.fibers[control.current].callers()) };
-    let other = control.other.as_ref();
+    let callers =
+        if failure.pc == 0 { vec![] } else { frames.all(&control.process.fibers[control.run.current].callers()) };
+    let other = control.run.other.as_ref();
     let other = other.map(|other| OtherAccess { made: other.made as u64, callers: frames.all(&other.callers) });
     Finding {
         format: Finding::FORMAT.into(),
@@ -65,12 +73,12 @@ pub fn of_failure(control: &Control, failure: Failure, test: &str, run: u64) -> 
         test: test.into(),
         program: String::new(),
         kind: failure.kind,
-        message: failure.message,
-        thread: control.current as u8,
+        cause: failure.cause,
+        thread: control.run.current as u8,
         place: place(failure.pc),
         run,
-        schedule: schedule_to_text(&control.trace.schedule()),
-        settings: control.settings.clone(),
+        schedule: schedule_to_text(&control.run.trace.schedule()),
+        settings: control.search.settings.clone(),
         steps,
         threads,
         callers,
@@ -82,10 +90,10 @@ pub fn of_failure(control: &Control, failure: Failure, test: &str, run: u64) -> 
 /// The owner of what a thread waits for.
 fn holder(control: &Control, wants: Wants) -> Option<u8> {
     match wants {
-        Wants::Mutex(mutex) => control.objects.mutexes.get(&mutex)?.owner,
-        Wants::Shared(lock) => control.objects.rwlocks.get(&lock)?.writer,
+        Wants::Mutex(mutex) => control.run.objects.mutexes.get(&mutex)?.owner,
+        Wants::Shared(lock) => control.run.objects.rwlocks.get(&lock)?.writer,
         Wants::Exclusive(lock) => {
-            let lock = control.objects.rwlocks.get(&lock)?;
+            let lock = control.run.objects.rwlocks.get(&lock)?;
             lock.writer.or(lock.readers.first().copied())
         }
         Wants::End(thread) => Some(thread as u8),
@@ -94,70 +102,59 @@ fn holder(control: &Control, wants: Wants) -> Option<u8> {
 }
 
 fn waits(control: &Control, thread: usize) -> Option<Waits> {
-    let fiber = &control.fibers[thread];
+    let fiber = &control.process.fibers[thread];
     let (what, object) = match fiber.wants {
         Wants::Nothing | Wants::Value(..) => return None,
-        Wants::Mutex(mutex) => ("mutex", mutex as u64),
-        Wants::Shared(lock) | Wants::Exclusive(lock) => ("rwlock", lock as u64),
-        Wants::Unit(semaphore) => ("semaphore", semaphore as u64),
-        Wants::End(other) => ("join", other as u64),
-        Wants::Gate => ("start", 0),
+        Wants::Mutex(mutex) => (WaitsFor::Mutex, mutex as u64),
+        Wants::Shared(lock) | Wants::Exclusive(lock) => (WaitsFor::RwLock, lock as u64),
+        Wants::Unit(semaphore) => (WaitsFor::Semaphore, semaphore as u64),
+        Wants::End(other) => (WaitsFor::Join, other as u64),
+        Wants::Gate => (WaitsFor::Start, 0),
         Wants::Columns => {
-            let open = control.lineup.threads.iter().find(|&&other| !control.fibers[other].ended);
-            ("join", open.copied().unwrap_or(0) as u64)
+            let open = control.run.recorder.threads.iter().find(|&&other| !control.process.fibers[other].ended);
+            (WaitsFor::Join, open.copied().unwrap_or(0) as u64)
         }
-        Wants::Wake => (objects::name(fiber.asleep_on).unwrap_or("wake-up"), objects::inner(fiber.asleep_on)),
-        Wants::Once(once) => ("once", once as u64),
+        Wants::Wake => (WaitsFor::WakeUp(objects::class(fiber.asleep_on)), objects::inner(fiber.asleep_on)),
+        Wants::Once(once) => (WaitsFor::Once, once as u64),
         Wants::Change => return Some(awaits(control, fiber.spin.awaited.first()?)),
     };
-    Some(Waits { what: what.into(), object, held_by: holder(control, fiber.wants) })
+    Some(Waits { what, object, held_by: holder(control, fiber.wants) })
 }
 
 /// What a loop waits for.
-fn awaits(control: &Control, awaited: &Access) -> Waits {
+fn awaits(control: &Control, awaited: &explore::Access) -> Waits {
     let object = objects::inner(awaited.object);
     let (what, held_by) = match (objects::is_abstract(awaited.object), awaited.kind) {
-        (false, _) => ("a change", None),
-        (_, Kind::Await) => ("an end", None),
+        (false, _) => (WaitsFor::Change, None),
+        (_, Kind::Await) => (WaitsFor::End, None),
         _ => {
             let address = object as usize;
             let holds = holder(control, Wants::Mutex(address)).or(holder(control, Wants::Exclusive(address)));
-            ("an attempt", holds)
+            (WaitsFor::Attempt, holds)
         }
     };
-    Waits { what: what.into(), object, held_by }
+    Waits { what, object, held_by }
 }
 
 /// Why nobody can go.
 pub fn stuck(control: &Control) -> Failure {
-    let blocked: Vec<usize> = control.pending.iter().map(|pending| pending.thread.index()).collect();
-    let mut parts = Vec::new();
-    for &thread in &blocked {
-        if let Some(Waits { what, object, held_by }) = waits(control, thread) {
-            parts.push(match (what.as_str(), held_by) {
-                ("join", _) => format!("T{thread} waits for the end of T{object}"),
-                ("a change", _) => format!("T{thread} goes round a loop that reads {object:#x}"),
-                ("an end", _) => format!("T{thread} goes round a loop until T{object} ends"),
-                ("an attempt", Some(owner)) => {
-                    format!("T{thread} goes round a loop that tries to take {object:#x} held by T{owner}")
-                }
-                ("an attempt", None) => format!("T{thread} goes round a loop that tries to take {object:#x}"),
-                (what, Some(owner)) => format!("T{thread} waits for {what} {object:#x} held by T{owner}"),
-                (what, None) => format!("T{thread} waits for {what} {object:#x}"),
-            });
-        }
-    }
-    let wants = |wanted: fn(Wants) -> bool| blocked.iter().any(|&thread| wanted(control.fibers[thread].wants));
-    let kind = if has_cycle(control, &blocked) && !control.fibers[0].ended {
+    let blocked: Vec<usize> = control.run.pending.iter().map(|pending| pending.thread.index()).collect();
+    let waiting = blocked.iter().filter_map(|&thread| {
+        let waits = waits(control, thread)?;
+        Some(Waiting { thread: thread as u8, waits })
+    });
+    let waiting = waiting.collect();
+    let wants = |wanted: fn(Wants) -> bool| blocked.iter().any(|&thread| wanted(control.process.fibers[thread].wants));
+    let kind = if has_cycle(control, &blocked) && !control.process.fibers[0].ended {
         FindingKind::Deadlock
     } else if freeze::bystanders() > 0 {
         // They may be what is waited for, and they cannot run.
         FindingKind::Uncontrolled
-    } else if control.fibers[0].ended {
+    } else if control.process.fibers[0].ended {
         FindingKind::LeakedThread
     } else if wants(|wants| wants == Wants::Change) {
         FindingKind::Livelock
-    } else if control.created == 1 {
+    } else if control.run.created == 1 {
         // There never was anybody who could have woken it: it waits for what it has itself.
         FindingKind::Deadlock
     } else if blocked.iter().any(|&thread| sleeps(control, thread)) && !asleep_apart(control, &blocked) {
@@ -166,47 +163,43 @@ pub fn stuck(control: &Control) -> Failure {
         FindingKind::Deadlock
     };
     // A livelock is where a loop is, whoever else waits.
-    let at_fault = |&thread: &usize| kind != FindingKind::Livelock || control.fibers[thread].wants == Wants::Change;
-    let places = blocked.iter().copied().filter(at_fault).map(|thread| control.fibers[thread].pc);
+    let at_fault =
+        |&thread: &usize| kind != FindingKind::Livelock || control.process.fibers[thread].wants == Wants::Change;
+    let places = blocked.iter().copied().filter(at_fault).map(|thread| control.process.fibers[thread].pc);
     let pc = places.into_iter().find(|&pc| pc != 0).unwrap_or(0);
-    let begins = if control.fibers[0].ended { RETURNED } else { STUCK };
-    Failure { kind, message: format!("{begins}: {}{}", parts.join("; "), bystanders()), pc }
+    let returned = control.process.fibers[0].ended;
+    Failure { kind, cause: Cause::Stuck { returned, waiting, bystanders: bystanders() }, pc }
 }
 
-/// What is said of a thread that is so deep in calls that it may be a recursion, and no loop, which has no end.
-fn depth(control: &Control) -> String {
+/// A thread that is so deep in calls that it may be a recursion, and no loop, which has no end.
+fn deep(control: &Control) -> Option<Deep> {
     const DEEP: u64 = 1 << 20;
-    let used = |thread: &usize| {
-        let fiber = &control.fibers[*thread];
+    let used = |thread: usize| {
+        let fiber = &control.process.fibers[thread];
         fiber.top.saturating_sub(if fiber.holds(fiber.frame) { fiber.frame } else { fiber.top })
     };
-    match (0..control.created).filter(|&thread| !control.fibers[thread].ended).find(|thread| used(thread) > DEEP) {
-        Some(thread) => format!(", and calls of T{thread} use {} KiB of stack", used(&thread) >> 10),
-        None => String::new(),
-    }
+    let running = (0..control.run.created).filter(|&thread| !control.process.fibers[thread].ended);
+    let deep = running.map(|thread| Deep { thread: thread as u8, kib: used(thread) >> 10 });
+    deep.into_iter().find(|deep| deep.kib << 10 > DEEP)
 }
 
-/// What is said of threads that were there before the search and take no part in it, if there are any: a pool that was made too early, as a rule.
-fn bystanders() -> String {
-    match freeze::bystanders() {
-        0 => String::new(),
-        1 => format!("; a thread that {HELD_STILL}"),
-        count => format!("; {count} threads that {HELD_STILL}"),
-    }
+/// Threads that were there before the search and take no part in it: a pool that was made too early, as a rule.
+fn bystanders() -> Bystanders {
+    Bystanders(freeze::bystanders() as u32)
 }
 
 /// Whether the thread waits for a signal, as opposed to others at a barrier.
 fn sleeps(control: &Control, thread: usize) -> bool {
-    let fiber = &control.fibers[thread];
-    fiber.wants == Wants::Wake && objects::name(fiber.asleep_on) != Some("barrier")
+    let fiber = &control.process.fibers[thread];
+    fiber.wants == Wants::Wake && objects::class(fiber.asleep_on) != Class::Barrier
 }
 
 /// Whether threads sleep at different futexes. A lock made of a futex does not say who holds it; two threads that each sleep at another
 /// one are more likely to wait for each other's lock than for wake-ups that both were lost.
 fn asleep_apart(control: &Control, blocked: &[usize]) -> bool {
     let futex = |thread: &usize| {
-        let fiber = &control.fibers[*thread];
-        let sleeps = fiber.wants == Wants::Wake && objects::name(fiber.asleep_on) == Some("futex");
+        let fiber = &control.process.fibers[*thread];
+        let sleeps = fiber.wants == Wants::Wake && objects::class(fiber.asleep_on) == Class::Futex;
         sleeps.then_some(fiber.asleep_on)
     };
     let mut queues = blocked.iter().filter_map(futex);
@@ -217,12 +210,12 @@ fn asleep_apart(control: &Control, blocked: &[usize]) -> bool {
 /// Who has the lock that a thread sleeps for, where the lock is made of a futex: the one who made its word something else than zero, if words are taken that way here,
 /// by an exchange that expects zero.
 fn taker(control: &Control, thread: usize) -> Option<usize> {
-    let fiber = &control.fibers[thread];
-    if fiber.wants != Wants::Wake || objects::name(fiber.asleep_on) != Some("futex") {
+    let fiber = &control.process.fibers[thread];
+    if fiber.wants != Wants::Wake || objects::class(fiber.asleep_on) != Class::Futex {
         return None;
     }
-    let word = Access::new(objects::inner(fiber.asleep_on), 4, Kind::Read);
-    let trace = &control.trace;
+    let word = explore::Access::new(objects::inner(fiber.asleep_on), 4, Kind::Read);
+    let trace = &control.run.trace;
     let takes = |at: &usize| {
         let mut accesses = trace.accesses(*at).iter();
         accesses.any(|access| access.object == word.object && access.changed && !access.is_read() && access.old == 0)
@@ -232,7 +225,8 @@ fn taker(control: &Control, thread: usize) -> Option<usize> {
         accesses.any(|access| access.object == word.object && access.condition == Condition::Equals(0))
     };
     let last = (0..trace.len()).rev().find(takes)?;
-    let is_lock = spin::value_at(&word) != 0 && (0..=last).filter(takes).any(expects_zero);
+    // SAFETY: a word that a thread waits for; the run is over, and its memory has not been put back.
+    let is_lock = unsafe { spin::value_at(&word) } != 0 && (0..=last).filter(takes).any(expects_zero);
     is_lock.then(|| trace.step(last).thread.index())
 }
 
@@ -241,12 +235,12 @@ fn has_cycle(control: &Control, blocked: &[usize]) -> bool {
     blocked.iter().any(|&start| {
         let mut at = start;
         for _ in 0..=blocked.len() {
-            let owner = holder(control, control.fibers[at].wants).map(usize::from);
+            let owner = holder(control, control.process.fibers[at].wants).map(usize::from);
             match owner.or_else(|| taker(control, at)) {
                 None => return false,
                 Some(next) if next == start => return true,
                 // Who took a futex and is gone may have meant something else by it.
-                Some(next) if control.fibers[next].ended => return owner.is_some(),
+                Some(next) if control.process.fibers[next].ended => return owner.is_some(),
                 Some(next) => at = next,
             }
         }
@@ -275,59 +269,52 @@ impl Frames {
     }
 }
 
-fn steps(control: &Control, frames: &mut Frames) -> Vec<StepRecord> {
-    let trace = &control.trace;
+fn steps(control: &Control, frames: &mut Frames) -> Vec<Step> {
+    let trace = &control.run.trace;
     // Few places make many steps, and to ask the linker takes longer than a run.
     let mut places: HashMap<u64, Option<Place>> = HashMap::new();
     let record = |at: usize| {
         let step = trace.step(at);
-        let none = Access::new(0, 0, Kind::Read);
+        let none = explore::Access::new(0, 0, Kind::Read);
         let access = trace.accesses(at).first().copied().unwrap_or(none);
-        let detail = control.details.get(at).copied().unwrap_or_default();
-        StepRecord {
+        let detail = control.run.details.get(at).copied().unwrap_or_default();
+        Step {
             thread: step.thread.0,
-            what: what(&access, step.created.is_some()),
-            object: objects::inner(access.object),
-            size: access.size,
-            old: access.old,
-            new: detail.new,
+            kind: if step.created.is_some() { StepKind::Create } else { kind(&access, detail.new) },
             place: places.entry(detail.pc).or_insert_with(|| place(detail.pc)).clone(),
-            callers: control.callers.as_ref().and_then(|all| all.get(at)).map_or(vec![], |one| frames.all(one)),
+            callers: control.run.callers.get(at).map_or(vec![], |one| frames.all(one)),
         }
     };
     (0..trace.len()).map(record).collect()
 }
 
-fn what(access: &Access, created: bool) -> String {
-    if created {
-        return "create".into();
-    }
+/// What a step is that makes this access, after which there is that value.
+fn kind(access: &explore::Access, new: Option<u64>) -> StepKind {
     let verb = match access.kind {
         // Whether it had to let others go first or only might have.
-        Kind::Read if access.size == 0 => return "yield".into(),
-        Kind::Read => "read",
-        Kind::Write => "write",
-        Kind::Update => "update",
-        Kind::Acquire => "lock",
-        Kind::AcquireShared => "lock shared",
-        Kind::Release => "unlock",
-        Kind::ReleaseShared => "unlock shared",
-        Kind::Take => "take",
-        Kind::Give => "give",
-        Kind::Await => "await",
-        Kind::Call => "call",
-        Kind::Return => "return",
+        Kind::Read if access.size == 0 => return StepKind::Yield,
+        Kind::Call => return StepKind::Call { operation: None },
+        Kind::Return => return StepKind::Return { result: None },
+        Kind::Read => Verb::Read,
+        Kind::Write => Verb::Write,
+        Kind::Update => Verb::Update,
+        Kind::Acquire => Verb::Lock,
+        Kind::AcquireShared => Verb::LockShared,
+        Kind::Release => Verb::Unlock,
+        Kind::ReleaseShared => Verb::UnlockShared,
+        Kind::Take => Verb::Take,
+        Kind::Give => Verb::Give,
+        Kind::Await => Verb::Await,
     };
-    match objects::name(access.object) {
-        Some(name) => format!("{verb} {name}"),
-        None => verb.into(),
-    }
+    let (on, object) = (objects::class(access.object), objects::inner(access.object));
+    StepKind::Access(Access { verb, on, object, size: access.size, old: access.old, new })
 }
 
 fn threads(control: &Control, frames: &mut Frames) -> Vec<ThreadRecord> {
     let record = |thread: usize| {
-        let fiber = &control.fibers[thread];
-        let blocked = control.pending.iter().any(|pending| pending.thread.index() == thread && !pending.is_enabled());
+        let fiber = &control.process.fibers[thread];
+        let blocked =
+            control.run.pending.iter().any(|pending| pending.thread.index() == thread && !pending.is_enabled());
         ThreadRecord {
             thread: thread as u8,
             ended: fiber.ended,
@@ -336,7 +323,7 @@ fn threads(control: &Control, frames: &mut Frames) -> Vec<ThreadRecord> {
             callers: if fiber.ended { vec![] } else { frames.all(&fiber.callers()) },
         }
     };
-    (0..control.created).map(record).collect()
+    (0..control.run.created).map(record).collect()
 }
 
 /// A module that an address is looked for in.

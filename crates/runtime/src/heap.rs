@@ -28,7 +28,7 @@ fn take(size: usize) -> usize {
 
 #[inline]
 fn give(block: usize, size: usize) {
-    // SAFETY: as above.
+    // SAFETY: the lock is held.
     LOCK.hold(|| unsafe { (*POOL.0.get()).give(block, size) });
 }
 
@@ -52,13 +52,18 @@ fn take_noted(size: usize, align: usize) -> usize {
     block
 }
 
-fn note_of(block: usize) -> [usize; 2] {
+/// # Safety
+/// The block is one of [`take_noted`].
+unsafe fn note_of(block: usize) -> [usize; 2] {
     // SAFETY: the unit before such a block has its note.
     unsafe { *((block - UNIT) as *const [usize; 2]) }
 }
 
-fn give_noted(block: usize) {
-    let [start, total] = note_of(block);
+/// # Safety
+/// The block is one of [`take_noted`], and nobody uses it any more.
+unsafe fn give_noted(block: usize) {
+    // SAFETY: the caller says which block it is.
+    let [start, total] = unsafe { note_of(block) };
     give(start, total);
 }
 
@@ -74,13 +79,21 @@ pub fn allocate(size: usize, align: usize) -> *mut c_void {
 }
 
 /// Gives a block back.
-pub fn free(block: *mut c_void) {
-    give_noted(block as usize);
+///
+/// # Safety
+/// The block is one of [`allocate`], and nobody uses it any more.
+pub unsafe fn free(block: *mut c_void) {
+    // SAFETY: the caller says which block it is.
+    unsafe { give_noted(block as usize) };
 }
 
 /// How much may be written to a block.
-pub fn size_of(block: *mut c_void) -> usize {
-    let [start, total] = note_of(block as usize);
+///
+/// # Safety
+/// The block is one of [`allocate`].
+pub unsafe fn size_of(block: *mut c_void) -> usize {
+    // SAFETY: the caller says which block it is.
+    let [start, total] = unsafe { note_of(block as usize) };
     start + total - block as usize
 }
 
@@ -94,7 +107,7 @@ unsafe impl GlobalAlloc for Own {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as the caller promises; a block of that size.
+        // SAFETY: the caller says that the layout is one; what is filled is the block that was made of it.
         unsafe {
             let block = self.alloc(layout);
             if !block.is_null() {
@@ -107,7 +120,8 @@ unsafe impl GlobalAlloc for Own {
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         if layout.align() > UNIT {
-            give_noted(block as usize);
+            // SAFETY: a block of that alignment was taken with a note, and its owner gives it back.
+            unsafe { give_noted(block as usize) };
         } else {
             give(block as usize, layout.size());
         }

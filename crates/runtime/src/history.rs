@@ -1,7 +1,7 @@
 //! Calls and returns of operations, as the test marks them.
 //!
 //! Each is a step on [`HISTORY`], where a return and a call do not commute: which operation returned before which was called
-//! is what a history says (SEMANTICS.md, *Exploration*).
+//! is what a history says (docs/semantics.md, *Which histories a test has*).
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, c_char, c_long};
@@ -9,9 +9,10 @@ use std::fmt::Write;
 
 use selvedge_explore::{Access, HISTORY, Kind};
 
+use crate::arch::site;
 use crate::control::{active, with};
 use crate::fiber::Wants;
-use crate::{point, site};
+use crate::point;
 
 /// An operation of the run under way.
 #[derive(Clone, Debug)]
@@ -24,29 +25,28 @@ struct Operation {
     before: Vec<u32>,
 }
 
-/// The operations of the run under way, and the histories of all runs so far.
+/// The operations of the run under way.
+#[derive(Default)]
+pub struct Operations {
+    all: Vec<Operation>,
+    returned: Vec<u32>,
+}
+
+impl Operations {
+    /// Forgets all, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.all.clear();
+        self.returned.clear();
+    }
+}
+
+/// The histories of all runs so far.
 #[derive(Default)]
 pub struct Histories {
-    operations: Vec<Operation>,
-    returned: Vec<u32>,
     seen: BTreeSet<String>,
 }
 
 impl Histories {
-    /// A new run.
-    #[inline(always)]
-    pub fn reset(&mut self) {
-        if !self.operations.is_empty() {
-            self.forget_operations();
-        }
-        self.returned.clear();
-    }
-
-    #[inline(never)]
-    fn forget_operations(&mut self) {
-        self.operations.clear();
-    }
-
     /// A new search.
     pub fn forget(&mut self) {
         self.seen.clear();
@@ -54,13 +54,13 @@ impl Histories {
 
     /// Keeps the history of the run that has ended. One text stands for all orders of calls among themselves and of returns
     /// among themselves.
-    pub fn keep(&mut self) {
-        if self.operations.is_empty() {
+    pub fn keep(&mut self, run: &mut Operations) {
+        if run.all.is_empty() {
             return;
         }
-        self.operations.sort_by_key(|operation| operation.thread);
+        run.all.sort_by_key(|operation| operation.thread);
         let mut text = String::new();
-        for Operation { thread, name, argument, result, before } in &self.operations {
+        for Operation { thread, name, argument, result, before } in &run.all {
             let result = result.map_or("?".to_string(), |result| result.to_string());
             let before: Vec<String> = before.iter().map(|count| count.to_string()).collect();
             let _ = write!(text, "T{thread} {name}({argument})={result} after {}; ", before.join(","));
@@ -88,14 +88,14 @@ unsafe extern "C" fn call_at(operation: *const c_char, argument: c_long) {
     // SAFETY: the test passes a string.
     let name = unsafe { CStr::from_ptr(operation) }.to_string_lossy().into_owned();
     with(|control| {
-        let thread = control.current;
-        control.endless.disturb();
-        let histories = &mut control.histories;
-        let mut before = histories.returned.clone();
+        let thread = control.run.current;
+        control.run.endless.disturb();
+        let operations = &mut control.run.operations;
+        let mut before = operations.returned.clone();
         while before.last() == Some(&0) {
             before.pop();
         }
-        histories.operations.push(Operation { thread, name, argument, result: None, before });
+        operations.all.push(Operation { thread, name, argument, result: None, before });
         control.fiber().spin.effect();
     });
     point::record(access, None);
@@ -108,17 +108,17 @@ unsafe extern "C" fn return_at(result: c_long) {
     let access = Access::new(HISTORY, 1, Kind::Return);
     point::arrive(access, Wants::Nothing, site::pc());
     with(|control| {
-        let thread = control.current;
-        control.endless.disturb();
-        let histories = &mut control.histories;
-        let open = histories.operations.iter_mut().rev().find(|operation| operation.thread == thread);
+        let thread = control.run.current;
+        control.run.endless.disturb();
+        let operations = &mut control.run.operations;
+        let open = operations.all.iter_mut().rev().find(|operation| operation.thread == thread);
         if let Some(operation) = open {
             operation.result = Some(result);
         }
-        if histories.returned.len() <= thread {
-            histories.returned.resize(thread + 1, 0);
+        if operations.returned.len() <= thread {
+            operations.returned.resize(thread + 1, 0);
         }
-        histories.returned[thread] += 1;
+        operations.returned[thread] += 1;
         control.fiber().spin.effect();
     });
     point::record(access, Some(result as u64));

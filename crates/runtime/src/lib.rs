@@ -8,8 +8,9 @@
 //! | module | is for |
 //! |---|---|
 //! | `control` | the state, and who goes next |
-//! | `fiber`, `switch` | threads, and going from one to another |
-//! | `point`, `site`, `turn` | steps, where they were called from, and whose turn it is |
+//! | `fiber` | threads, and going from one to another |
+//! | `point`, `turn` | steps, and whose turn it is |
+//! | `arch` | all that knows registers or machine code |
 //! | `abi` | what compilers call |
 //! | `posix` | what programs call |
 //! | `memory` | the heap, and putting variables back |
@@ -24,10 +25,8 @@
 //!
 //! Invariant: nothing here knows how a strategy decides, and no strategy knows what a fiber is.
 
-#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
-compile_error!("the controlled runtime needs Linux on x86-64: it switches stacks and thread control blocks itself");
-
 mod abi;
+mod arch;
 mod control;
 mod debug;
 mod endless;
@@ -37,6 +36,7 @@ mod finding;
 mod freeze;
 mod heap;
 mod history;
+mod host;
 mod lineup;
 mod memory;
 mod point;
@@ -49,9 +49,7 @@ mod run;
 mod session;
 mod shadow;
 mod share;
-mod site;
 mod spin;
-mod switch;
 mod sys;
 mod turn;
 mod units;

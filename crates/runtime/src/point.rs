@@ -1,11 +1,11 @@
 //! Steps: a thread arrives, waits to be chosen, does it, and records what it did.
 
-use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Kind, Thread};
+use selvedge_protocol::Cause;
 
+use crate::arch::{site, switch};
 use crate::control::{Control, Detail, state, with};
-use crate::fiber::{OVERFLOW, Wants, fail, follow};
-use crate::{site, switch};
+use crate::fiber::{Wants, fail, follow};
 
 /// The current thread is at a step. Comes back when it may make it, and then must record it.
 #[inline(never)]
@@ -19,8 +19,8 @@ pub fn arrive(access: Access, wants: Wants, pc: u64) {
 #[inline(always)]
 pub fn arrive_here(access: Access, wants: Wants, pc: u64, here: u64) {
     let (from, next) = {
-        // SAFETY: the borrow ends with this block.
-        let control = unsafe { state() };
+        // SAFETY: there is a state, because code under control calls; the borrow ends with this block, or before the run is left.
+        let mut control = unsafe { state() };
         let fiber = control.fiber();
         fiber.pc = pc;
         // Later steps of a call come after others have made calls of their own: then the note is theirs.
@@ -29,9 +29,10 @@ pub fn arrive_here(access: Access, wants: Wants, pc: u64, here: u64) {
             fiber.frame = frame;
         }
         if here < fiber.low && !fiber.stops_lower(here) {
-            fail(FindingKind::Crash, OVERFLOW.into(), pc);
+            drop(control);
+            fail(Cause::StackOverflow, pc);
         }
-        (control.current, control.arrive(access, wants))
+        (control.run.current, control.arrive(access, wants))
     };
     follow(from, next);
 }
@@ -40,7 +41,7 @@ pub fn arrive_here(access: Access, wants: Wants, pc: u64, here: u64) {
 #[inline(never)]
 pub fn record(access: Access, new: Option<u64>) {
     with(|control| {
-        control.trace.access(access);
+        control.run.trace.access(access);
         finish(control, None, false, new);
     });
 }
@@ -48,7 +49,7 @@ pub fn record(access: Access, new: Option<u64>) {
 /// Completes the step whose accesses are in the trace.
 #[inline(always)]
 pub fn finish(control: &mut Control, created: Option<Thread>, yielded: bool, new: Option<u64>) {
-    if control.waking != 0 {
+    if control.run.waking != 0 {
         control.wakes_pollers();
     }
     let pc = control.fiber().pc;
@@ -57,7 +58,7 @@ pub fn finish(control: &mut Control, created: Option<Thread>, yielded: bool, new
 
 /// Completes the step of a thread that took a lock; whether it had to wait for another turn of its loop.
 pub fn take_turn(control: &mut Control, access: Access, polls: bool) {
-    control.trace.access(access);
+    control.run.trace.access(access);
     if polls {
         control.polls_again(&access);
     }

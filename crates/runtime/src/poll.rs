@@ -14,9 +14,10 @@
 
 use selvedge_explore::{Access, Kind};
 
+use crate::arch::site;
 use crate::control::Control;
 use crate::posix::objects;
-use crate::{site, spin};
+use crate::spin;
 
 /// More beginnings of turns are not remembered.
 const HEADS_MAX: usize = 64;
@@ -145,10 +146,10 @@ pub struct Touch {
 impl Control {
     /// The current thread is about to take a lock; whether it has to wait until another turn of its loop may find something else.
     pub fn polls(&mut self, pc: u64) -> bool {
-        if !self.settings.spins || self.endless.has_taken_over() || self.created < 2 {
+        if !self.search.settings.spins || self.run.endless.has_taken_over() || self.run.created < 2 {
             return false;
         }
-        let (current, step) = (self.current, self.trace.len());
+        let (current, step) = (self.run.current, self.run.trace.len());
         let Some(state) = spin::state(pc, site::registers(), self.fiber().top) else { return false };
         let Some((reads, began)) = self.fiber().spin.poll.arrives(state, step) else { return false };
         // What was read twice, and was not the same, is not what the next turn finds.
@@ -157,17 +158,17 @@ impl Control {
             return false;
         }
         let own = |thread: usize, at: usize| thread == current && at >= began;
-        self.touches.retain(|touch| !own(touch.thread, touch.step));
-        for fiber in &mut self.fibers[..self.created] {
+        self.run.touches.retain(|touch| !own(touch.thread, touch.step));
+        for fiber in &mut self.process.fibers[..self.run.created] {
             fiber.spin.poll.wakers.retain(|&(thread, at)| !own(thread, at));
         }
-        let awaited = &self.fibers[current].spin.poll.awaited;
+        let awaited = &self.process.fibers[current].spin.poll.awaited;
         let wakes = |touch: &&Touch| {
             touch.thread != current && touch.step >= began && awaited.binary_search(&touch.object).is_ok()
         };
-        let wakers = self.touches.iter().filter(wakes).map(|touch| (touch.thread, touch.step)).collect();
+        let wakers = self.run.touches.iter().filter(wakes).map(|touch| (touch.thread, touch.step)).collect();
         self.fiber().spin.poll.wakers = wakers;
-        self.polling |= 1 << current;
+        self.run.polling |= 1 << current;
         self.fiber().woken = false;
         if !reads.is_empty() {
             self.fiber().spin.awaits(&reads);
@@ -178,24 +179,24 @@ impl Control {
 
     /// Whether that thread waits until another turn may find something else, which it may not yet.
     pub fn polls_in_vain(&self, thread: usize) -> bool {
-        if self.polling >> thread & 1 == 0 || self.fibers[thread].woken {
+        if self.run.polling >> thread & 1 == 0 || self.process.fibers[thread].woken {
             return false;
         }
         // A turn of another that has not ended may be one that finds nothing.
         let counts = |&(thread, step): &(usize, usize)| {
-            let fiber = &self.fibers[thread];
+            let fiber = &self.process.fibers[thread];
             fiber.ended || fiber.spin.poll.again.is_none_or(|again| step < again)
         };
-        !self.fibers[thread].spin.poll.wakers.iter().any(counts)
+        !self.process.fibers[thread].spin.poll.wakers.iter().any(counts)
     }
 
     /// The current thread makes another turn, with the step that is under way.
     #[cold]
     pub fn polls_again(&mut self, made: &Access) {
-        let (current, step) = (self.current, self.trace.len());
-        self.polling &= !(1 << current);
-        self.trace.access(Access::new(objects::wake(current), 1, Kind::Await).waiting());
-        if self.spinning >> current & 1 == 1 {
+        let (current, step) = (self.run.current, self.run.trace.len());
+        self.run.polling &= !(1 << current);
+        self.run.trace.access(Access::new(objects::wake(current), 1, Kind::Await).waiting());
+        if self.run.spinning >> current & 1 == 1 {
             self.saw_change(Some(made));
         }
         let poll = &mut self.fiber().spin.poll;
@@ -222,16 +223,16 @@ impl Control {
 
     /// The current thread did something to a lock, or saw what it is, with the step that is under way.
     pub fn touch_lock(&mut self, object: u64) {
-        let (current, step) = (self.current, self.trace.len());
-        self.touches.push(Touch { object, thread: current, step });
-        let mut rest = self.polling & !(1 << current);
+        let (current, step) = (self.run.current, self.run.trace.len());
+        self.run.touches.push(Touch { object, thread: current, step });
+        let mut rest = self.run.polling & !(1 << current);
         while rest != 0 {
             let thread = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            let poll = &mut self.fibers[thread].spin.poll;
+            let poll = &mut self.process.fibers[thread].spin.poll;
             if poll.awaited.binary_search(&object).is_ok() {
                 poll.wakers.push((current, step));
-                self.waking |= 1 << thread;
+                self.run.waking |= 1 << thread;
             }
         }
     }
@@ -239,19 +240,19 @@ impl Control {
     /// The step that is under way may let threads make another turn.
     #[cold]
     pub fn wakes_pollers(&mut self) {
-        let mut rest = std::mem::take(&mut self.waking);
+        let mut rest = std::mem::take(&mut self.run.waking);
         while rest != 0 {
-            self.trace.access(Access::new(objects::wake(rest.trailing_zeros() as usize), 1, Kind::Write));
+            self.run.trace.access(Access::new(objects::wake(rest.trailing_zeros() as usize), 1, Kind::Write));
             rest &= rest - 1;
         }
     }
 
     /// Nobody can go: whether there were threads that waited to make another turn, which they do not any more.
     pub fn stop_polling(&mut self) -> bool {
-        let any = self.polling != 0;
+        let any = self.run.polling != 0;
         if any {
-            self.polling = 0;
-            self.endless.take_over(self.trace.len());
+            self.run.polling = 0;
+            self.run.endless.take_over(self.run.trace.len());
         }
         any
     }

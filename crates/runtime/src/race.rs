@@ -193,7 +193,6 @@ pub struct Races {
     objects: Table<Clock>,
     /// What threads released at an address before others wrote there, where their later stores go on with it. By [`head`].
     heads: Table<Clock>,
-    shadow: Shadow,
 }
 
 impl Default for Races {
@@ -207,7 +206,6 @@ impl Default for Races {
             fenced: Box::new([[0; THREADS]; THREADS]),
             objects: Table::default(),
             heads: Table::default(),
-            shadow: Shadow::default(),
         }
     }
 }
@@ -223,29 +221,27 @@ fn releases(order: c_int) -> bool {
 }
 
 impl Races {
-    /// Forgets everything, for a run that is looked at or not.
+    /// Forgets everything, for a run that is looked at or not. In one that is not nothing is noted, so what is here stays for the next one that is.
     #[inline]
     pub fn renew(&mut self, on: bool) {
         self.on = on;
         if on {
-            self.reset();
+            self.forget_all();
         }
     }
 
     #[inline(never)]
-    fn reset(&mut self) {
-        self.shadow.renew();
-        let threads = self.threads;
-        for thread in 0..threads {
-            self.clocks.all[thread][..threads].fill(0);
-            self.seen[thread][..threads].fill(0);
-            self.fenced[thread][..threads].fill(0);
+    fn forget_all(&mut self) {
+        let Races { on: _, threads, lanes, clocks: Clocks { all, alive }, seen, fenced, objects, heads } = self;
+        for thread in 0..*threads {
+            all[thread][..*threads].fill(0);
+            seen[thread][..*threads].fill(0);
+            fenced[thread][..*threads].fill(0);
         }
-        (self.threads, self.lanes) = (1, 1);
-        self.clocks.alive = 1;
-        self.clocks.all[0][0] = 1;
-        empty(&mut self.objects);
-        empty(&mut self.heads);
+        all[0][0] = 1;
+        (*threads, *lanes, *alive) = (1, 1, 1);
+        empty(objects);
+        empty(heads);
     }
 
     /// A thread was created.
@@ -329,20 +325,20 @@ impl Races {
     #[inline(never)]
     pub fn atomic(
         &mut self,
+        shadow: &mut Shadow,
         thread: usize,
-        address: u64,
-        size: u64,
-        what: Packed,
+        touch: Touch,
         kind: Kind,
         order: c_int,
     ) -> Option<Packed> {
-        let (thread, lanes, touch) = (thread % THREADS, self.lanes, Touch { address, size, what });
+        let Touch { address, size, what } = touch;
+        let (thread, lanes) = (thread % THREADS, self.lanes);
         let (acquires, releases) = (acquires(order), releases(order));
         let key = address >> 3;
         let whole = (address & 7) + size <= 8;
-        let mut conflict = if whole { None } else { self.touch_many(thread, touch) };
-        let run = self.shadow.run;
-        let (cells, published) = self.shadow.page(key / CELLS as u64);
+        let mut conflict = if whole { None } else { self.touch_many(shadow, thread, touch) };
+        let run = shadow.run;
+        let (cells, published) = shadow.page(key / CELLS as u64);
         let cell = &mut cells[key as usize % CELLS];
         if whole {
             let access = touch.bytes(thread);
@@ -407,13 +403,13 @@ impl Races {
 
     /// The first part of [`Races::touch`].
     #[inline(always)]
-    pub fn touch_quickly(&mut self, thread: usize, touch: Touch) -> Quickly {
+    pub fn touch_quickly(&self, shadow: &mut Shadow, thread: usize, touch: Touch) -> Quickly {
         let key = touch.address >> 3;
         if (touch.address & 7) + touch.size > 8 {
             return Quickly::Far;
         }
-        let run = self.shadow.run;
-        let Some(cells) = self.shadow.recent(key / CELLS as u64) else { return Quickly::Far };
+        let run = shadow.run;
+        let Some(cells) = shadow.recent(key / CELLS as u64) else { return Quickly::Far };
         let (cell, access) = (&mut cells[key as usize % CELLS], touch.bytes(thread));
         if cell.touch_quickly(run, access, &self.clocks.all[thread % THREADS]) {
             return Quickly::Done;
@@ -429,23 +425,23 @@ impl Races {
 
     /// An access; answers one that it races with.
     #[inline(always)]
-    pub fn touch(&mut self, thread: usize, touch: Touch) -> Option<Packed> {
+    pub fn touch(&self, shadow: &mut Shadow, thread: usize, touch: Touch) -> Option<Packed> {
         let (first, key) = (touch.address & 7, touch.address >> 3);
         if first + touch.size > 8 {
-            return self.touch_many(thread, touch);
+            return self.touch_many(shadow, thread, touch);
         }
-        let run = self.shadow.run;
-        let (cells, _) = self.shadow.page(key / CELLS as u64);
+        let run = shadow.run;
+        let (cells, _) = shadow.page(key / CELLS as u64);
         cells[key as usize % CELLS].touch(run, touch.bytes(thread), &self.clocks)
     }
 
     /// A block is freed; answers an access that this races with. Nothing is remembered: whoever touches the block before it is handed
     /// out again is found out by that alone, and then what is remembered of it is forgotten.
-    pub fn freed(&mut self, thread: usize, touch: Touch) -> Option<Packed> {
-        let (clocks, run) = (&self.clocks.all[thread % THREADS], self.shadow.run);
+    pub fn freed(&self, shadow: &mut Shadow, thread: usize, touch: Touch) -> Option<Packed> {
+        let (clocks, run) = (&self.clocks.all[thread % THREADS], shadow.run);
         let whole = touch.what.by(thread, u8::MAX);
         let mut conflict = None;
-        self.shadow.for_each(touch.address, touch.size, |address, cell| {
+        shadow.for_each(touch.address, touch.size, |address, cell| {
             if cell.is_of_one(run, whole) {
                 return;
             }
@@ -458,15 +454,15 @@ impl Races {
 
     /// More than one cell: page by page, cell by cell.
     #[inline(never)]
-    fn touch_many(&mut self, thread: usize, touch: Touch) -> Option<Packed> {
+    fn touch_many(&self, shadow: &mut Shadow, thread: usize, touch: Touch) -> Option<Packed> {
         let end = touch.address.saturating_add(touch.size);
-        let (clocks, run) = (&self.clocks.all[thread % THREADS], self.shadow.run);
+        let (clocks, run) = (&self.clocks.all[thread % THREADS], shadow.run);
         let whole = touch.what.by(thread, u8::MAX);
         let mut at = touch.address;
         let mut conflict = None;
         while at < end {
             let page = (at >> 3) / CELLS as u64;
-            let (cells, _) = self.shadow.page(page);
+            let (cells, _) = shadow.page(page);
             let page_end = end.min((page + 1).saturating_mul(8 * CELLS as u64));
             while at < page_end {
                 let (first, left) = (at & 7, end - at);
@@ -486,9 +482,9 @@ impl Races {
 
     /// A block was allocated by a thread: what was there before is another object.
     #[inline(never)]
-    pub fn forget(&mut self, thread: usize, address: u64, size: u64) {
+    pub fn forget(&mut self, shadow: &mut Shadow, thread: usize, address: u64, size: u64) {
         let thread = thread % THREADS;
-        self.shadow.forget(address, size, thread, self.clocks.all[thread][thread]);
+        shadow.forget(address, size, thread, self.clocks.all[thread][thread]);
         if !self.heads.is_empty() {
             let within = |key: usize| (key / THREADS).wrapping_sub(address as usize) < size as usize;
             self.heads.retain(|&key, _| !within(key));

@@ -1,55 +1,319 @@
 //! One run of a test: everything is put back to where it was, the test runs to its end, and that end has a name.
 //!
-//! Invariant: nothing of an earlier run is left in memory that is under control, or in what the runtime knows.
+//! Invariant: nothing of an earlier run is left in memory that is under control, nor in [`Run`], which is made anew.
 
-use selvedge_explore::{Classes, End, Look, Replay, Stop};
+use std::collections::BTreeMap;
 
-use crate::control::{Left, with};
+use selvedge_explore::{Classes, End, Fairness, Look, Pending, Replay, Stop, Thread, Trace};
+
+use crate::control::{Detail, Left, Search, with};
+use crate::endless::Endless;
+use crate::finding::Failure;
+use crate::history::Operations;
+use crate::lineup::Recorder;
 use crate::memory::arena;
 use crate::memory::reset::Snapshot;
+use crate::poll::Touch;
+use crate::posix::objects::Objects;
+use crate::race::Races;
+use crate::retry::Attempts;
 use crate::session::Test;
 use crate::{fiber, shadow};
+
+/// Where a thread is that has no pending step.
+pub const NOWHERE: u8 = u8::MAX;
+
+/// What the clock says at the beginning of a run, in nanoseconds.
+const BEGINNING: u64 = 1_000_000_000;
+
+/// A plain access: how many steps had been made, and who called it.
+pub struct Plain {
+    pub made: usize,
+    pub callers: Vec<u64>,
+}
+
+/// What belongs to one run.
+pub struct Run {
+    /// The fiber that runs.
+    pub current: usize,
+    /// How many threads this run has created.
+    pub created: usize,
+    /// The fiber that waits for the one it created to reach its first step.
+    pub starting: Option<usize>,
+    /// What every thread would do next. Where the strategy does not look ahead, what it says of atomic accesses is not up to date.
+    pub pending: Vec<Pending>,
+    /// Whether the strategy looks ahead.
+    pub looks_ahead: bool,
+    /// The threads in `pending`, one bit each.
+    pub alive: u64,
+    /// Where each of them is; [`NOWHERE`] for the others.
+    pub slots: [u8; Thread::MAX],
+    /// The threads in `pending` that are ready, one bit each.
+    pub ready: u64,
+    /// The same for those that are held.
+    pub held: u64,
+    /// Who made the last step.
+    pub last: Option<Thread>,
+    /// Whether it gave up its turn with it.
+    pub gave_way: bool,
+    /// Whether the run only goes round loops of attempts that fail, in a search that goes through everything.
+    pub fruitless: bool,
+    /// How many steps the same thread has made one after the other.
+    pub in_a_row: u32,
+    /// The threads that go round loops without effect, one bit each.
+    pub spinning: u64,
+    /// The threads that want something before their next step, one bit each.
+    pub waiting: u64,
+    /// Those of them that want the end of a thread that has not ended. Only an end changes that, so nobody looks before.
+    pub joining: u64,
+    /// Whether the current fiber was chosen and has not yet recorded its step.
+    pub under_way: bool,
+    /// What the run did.
+    pub trace: Trace,
+    /// Where the strategy lies whose run that is.
+    strategy: usize,
+    /// The same, for reports.
+    pub details: Vec<Detail>,
+    /// Who is held back.
+    pub fairness: Fairness,
+    /// What went wrong.
+    pub failure: Option<Failure>,
+    /// How the run came to its end.
+    pub left: Left,
+    /// Locks and what waits for them.
+    pub objects: Objects,
+    /// Who knows of whose accesses.
+    pub races: Races,
+    /// Whether the step that was made last may belong to a loop, so that nothing may be left on its thread's stack.
+    pub tidy: bool,
+    /// Who called each step, when the search traces back.
+    pub callers: Vec<Vec<u64>>,
+    /// And the last plain access that each thread made at a place.
+    pub plain: BTreeMap<(u8, u64), Plain>,
+    /// The other access of the race that ended the run, where it is known.
+    pub other: Option<Plain>,
+    /// Nanoseconds of virtual time.
+    pub time: u64,
+    /// Operations that the test marks.
+    pub operations: Operations,
+    /// What the operations of the object under test did.
+    pub recorder: Recorder,
+    /// Threads in loops that only try again.
+    pub attempts: Attempts,
+    /// The threads that wait to make another turn of a loop that takes a lock in order to look, one bit each.
+    pub polling: u64,
+    /// Those of them that the step under way may end the wait of.
+    pub waking: u64,
+    /// What was done to locks.
+    pub touches: Vec<Touch>,
+    /// What is watched of a run that goes on for long.
+    pub endless: Endless,
+}
+
+/// All parts of a run that own memory. Runs hand them on to each other with nothing in them, but for the steps with which the next run begins.
+#[derive(Default)]
+struct Memory {
+    pending: Vec<Pending>,
+    trace: Trace,
+    details: Vec<Detail>,
+    fairness: Fairness,
+    failure: Option<Failure>,
+    objects: Objects,
+    races: Races,
+    callers: Vec<Vec<u64>>,
+    plain: BTreeMap<(u8, u64), Plain>,
+    other: Option<Plain>,
+    operations: Operations,
+    recorder: Recorder,
+    attempts: Attempts,
+    touches: Vec<Touch>,
+    endless: Endless,
+}
+
+/// What a run is told of its search.
+#[derive(Clone, Copy)]
+struct Told {
+    /// Where the strategy lies.
+    strategy: usize,
+    looks_ahead: bool,
+    /// What the clock says.
+    time: u64,
+}
+
+impl Told {
+    fn by(search: &Search) -> Self {
+        Told {
+            strategy: (&raw const *search.strategy).addr(),
+            looks_ahead: search.strategy.looks_ahead(),
+            time: BEGINNING + search.lineup.shift,
+        }
+    }
+}
+
+impl Run {
+    /// A run that has not begun.
+    #[inline(always)]
+    fn new(memory: Memory, told: Told) -> Self {
+        let Told { strategy, looks_ahead, time } = told;
+        let Memory { pending, trace, details, fairness, failure, objects, races, callers, .. } = memory;
+        let Memory { plain, other, operations, recorder, attempts, touches, endless, .. } = memory;
+        Run {
+            current: 0,
+            created: 0,
+            starting: None,
+            pending,
+            looks_ahead,
+            alive: 0,
+            slots: [NOWHERE; Thread::MAX],
+            ready: 0,
+            held: 0,
+            last: None,
+            gave_way: false,
+            fruitless: false,
+            in_a_row: 0,
+            spinning: 0,
+            waiting: 0,
+            joining: 0,
+            under_way: false,
+            trace,
+            strategy,
+            details,
+            fairness,
+            failure,
+            left: Left::Complete,
+            objects,
+            races,
+            tidy: false,
+            callers,
+            plain,
+            other,
+            time,
+            operations,
+            recorder,
+            attempts,
+            polling: 0,
+            waking: 0,
+            touches,
+            endless,
+        }
+    }
+
+    /// The one before the first search.
+    pub fn first(search: &Search) -> Self {
+        Run::new(Memory::default(), Told::by(search))
+    }
+
+    /// The one after this, which has left nothing in its memory. All else is made anew.
+    #[inline(always)]
+    fn next(self, told: Told) -> Self {
+        let Run { pending, trace, details, fairness, failure, objects, races, callers, .. } = self;
+        let Run { plain, other, operations, recorder, attempts, touches, endless, .. } = self;
+        let memory = Memory {
+            pending,
+            trace,
+            details,
+            fairness,
+            failure,
+            objects,
+            races,
+            callers,
+            plain,
+            other,
+            operations,
+            recorder,
+            attempts,
+            touches,
+            endless,
+        };
+        Run::new(memory, told)
+    }
+
+    /// The next run takes the place of this one.
+    fn begin(&mut self, search: &Search) {
+        let told = Told::by(search);
+        self.leave_memory(search, told);
+        // Nothing that is called in between can fail, and so the compiler leaves memory where it is; to move it takes a tenth of the time of a short run.
+        // SAFETY: the value that is taken out is replaced before anybody looks at its place.
+        unsafe {
+            let place = &raw mut *self;
+            place.write(place.read().next(told));
+        }
+    }
+
+    /// Leaves nothing in the memory that the next run takes over. Every field is named, so that none is forgotten: the first ones own no memory.
+    fn leave_memory(&mut self, search: &Search, told: Told) {
+        let Run {
+            current: _,
+            created: _,
+            starting: _,
+            looks_ahead: _,
+            alive: _,
+            slots: _,
+            ready: _,
+            held: _,
+            last: _,
+            gave_way: _,
+            fruitless: _,
+            in_a_row: _,
+            spinning: _,
+            waiting: _,
+            joining: _,
+            under_way: _,
+            left: _,
+            tidy: _,
+            time: _,
+            polling: _,
+            waking: _,
+            strategy,
+            pending,
+            trace,
+            details,
+            fairness,
+            failure,
+            objects,
+            races,
+            callers,
+            plain,
+            other,
+            operations,
+            recorder,
+            attempts,
+            touches,
+            endless,
+        } = self;
+        // What is in the trace is of a run of the same strategy, or nothing is known of it.
+        let kept = if *strategy == told.strategy { search.strategy.repeats() } else { 0 };
+        trace.renew(kept);
+        details.truncate(kept);
+        pending.clear();
+        fairness.reset();
+        *failure = None;
+        objects.clear();
+        races.renew(search.looks_for_races());
+        callers.clear();
+        plain.clear();
+        *other = None;
+        operations.clear();
+        recorder.renew(&search.lineup);
+        attempts.clear();
+        touches.clear();
+        endless.clear();
+    }
+}
 
 /// Everything as it was before the first run.
 pub fn renew(globals: &Snapshot) {
     arena::reset();
     globals.restore();
     with(|control| {
-        for fiber in &control.fibers[..control.created] {
+        for fiber in &control.process.fibers[..control.run.created] {
             fiber.storage.restore();
         }
-        control.created = 0;
-        control.current = 0;
-        control.starting = None;
-        control.forget_pending();
-        control.looks_ahead = control.strategy.looks_ahead();
-        (control.last, control.gave_way, control.in_a_row) = (None, false, 0);
-        (control.spinning, control.waiting, control.joining) = (0, 0, 0);
-        control.under_way = false;
-        control.fruitless = false;
-        // What is in the trace is of a run of the same strategy, or nothing is known of it.
-        let strategy = (&raw const *control.strategy).addr();
-        let kept = if control.traced == strategy { control.strategy.repeats() } else { 0 };
-        control.traced = strategy;
-        control.trace.renew(kept);
-        control.details.truncate(kept);
-        if let Some(callers) = &mut control.callers {
-            callers.clear();
+        control.search.retries.prune();
+        if control.search.looks_for_races() {
+            control.process.shadow.renew();
         }
-        control.plain.clear();
-        control.other = None;
-        control.fairness.reset();
-        control.failure = None;
-        control.left = Left::Complete;
-        control.objects.reset();
-        control.races.renew(control.settings.races && !control.spares_races);
-        control.histories.reset();
-        control.lineup.reset();
-        control.time = 1_000_000_000 + control.lineup.shift;
-        control.retries.renew();
-        control.endless.reset();
-        (control.polling, control.waking) = (0, 0);
-        control.touches.clear();
+        control.run.begin(&control.search);
     });
 }
 
@@ -71,23 +335,23 @@ pub fn run_once(test: &Test, globals: &Snapshot) -> End {
     let created = with(|control| control.create(test.body, test.argument).is_ok());
     debug_assert!(created, "the first fiber exists");
     fiber::enter();
-    with(|control| end_of(control.left))
+    with(|control| end_of(control.run.left))
 }
 
 /// The run once more, now that more of it is looked at; how it ended. The same run, but for a data race that was missed.
 fn run_again(test: &Test, globals: &Snapshot, end: End) -> End {
     let (strategy, left, steps) = with(|control| {
-        let schedule = control.trace.schedule();
-        let strategy = std::mem::replace(&mut control.strategy, Box::new(Replay::new(schedule)));
-        (strategy, control.left, control.trace.len())
+        let schedule = control.run.trace.schedule();
+        let strategy = std::mem::replace(&mut control.search.strategy, Box::new(Replay::new(schedule)));
+        (strategy, control.run.left, control.run.trace.len())
     });
-    let _ = with(|control| control.strategy.start());
+    let _ = with(|control| control.search.strategy.start());
     let again = run_once(test, globals);
     with(|control| {
-        control.strategy = strategy;
+        control.search.strategy = strategy;
         // Where the search gave up the run, nobody knows how it goes on.
         if matches!(end, End::Stopped(_)) && again == End::Stopped(Stop::Diverged(steps)) {
-            control.left = left;
+            control.run.left = left;
             return end;
         }
         again
@@ -97,9 +361,9 @@ fn run_again(test: &Test, globals: &Snapshot, end: End) -> End {
 /// A run that is looked at for data races, if that is asked for. Accesses to stacks are looked at from the first run on in which one thread
 /// was seen on the stack of another; that one is repeated.
 fn look(test: &Test, globals: &Snapshot, run: impl FnOnce() -> End) -> End {
-    let unshared = with(|control| !control.stacks_shared);
+    let unshared = with(|control| !control.search.stacks_shared);
     let end = run();
-    if unshared && with(|control| control.stacks_shared) { run_again(test, globals, end) } else { end }
+    if unshared && with(|control| control.search.stacks_shared) { run_again(test, globals, end) } else { end }
 }
 
 /// The next run, which is looked at.
@@ -110,11 +374,11 @@ pub fn run_and_look(test: &Test, globals: &Snapshot) -> End {
 /// The next run, which is looked at unless one of its class was; these are counted.
 pub fn run_of_class(test: &Test, globals: &Snapshot, classes: &mut Classes, spared: &mut u64) -> End {
     let end = if classes.expects() {
-        with(|control| control.spares_races = true);
+        with(|control| control.search.spares_races = true);
         let end = run_once(test, globals);
         let verdict = with(|control| {
-            control.spares_races = false;
-            classes.judge(&control.trace, end)
+            control.search.spares_races = false;
+            classes.judge(&control.run.trace, end)
         });
         *spared += u64::from(verdict == Look::Enough);
         if verdict == Look::Enough || matches!(end, End::Stopped(Stop::Diverged(_))) {
@@ -125,6 +389,6 @@ pub fn run_of_class(test: &Test, globals: &Snapshot, classes: &mut Classes, spar
         run_and_look(test, globals)
     };
     let doubtful = shadow::was_doubtful();
-    with(|control| classes.learn(&control.trace, end, control.failure.is_none() && !doubtful));
+    with(|control| classes.learn(&control.run.trace, end, control.run.failure.is_none() && !doubtful));
     end
 }

@@ -1,31 +1,26 @@
 //! The search: run after run of each test, until the strategy has seen enough.
 
 use std::cell::UnsafeCell;
-use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use selvedge_driver::{CoverageRecord, Finding, Report, Search, Settings, TestReport, schedule_from_text};
-use selvedge_explore::{
-    Bounded, Classes, Coverage, Dfs, Dpor, End, Fairness, Pct, Random, Replay, Stop, Strategy, Trace,
+use selvedge_explore::{Bounded, Classes, Coverage, Dfs, Dpor, End, Pct, Random, Replay, Stop, Strategy};
+use selvedge_protocol::channel::{Begun, DIRECTORY_VARIABLE, SETTINGS_VARIABLE};
+use selvedge_protocol::{
+    Cause, CoverageRecord, Finding, Report, Search, SearchTrouble, Settings, TestReport, schedule_from_text, wire,
+    words,
 };
 
-use crate::abi::left_over;
+use crate::arch::{left_over, switch};
 use crate::control::{self, Body, Control, Left, with};
-use crate::endless::Endless;
 use crate::fiber::{self, Fiber};
-use crate::freeze::Frozen;
-use crate::history::Histories;
-use crate::lineup::{self, Lineup};
+use crate::lineup;
 use crate::memory::arena;
 use crate::memory::reset::Snapshot;
-use crate::posix::objects::Objects;
 use crate::posix::process;
-use crate::race::Races;
-use crate::retry::Retries;
 use crate::run::{renew, run_and_look, run_of_class, run_once};
-use crate::switch::{self, Context};
 use crate::{exchange, finding, shadow, share, sys, watchdog};
 
 /// A test.
@@ -54,7 +49,7 @@ unsafe impl Sync for Cell {}
 static REGISTRY: Cell = Cell(UnsafeCell::new(None));
 
 fn registry() -> &'static mut Registry {
-    // SAFETY: as above; no borrow outlives a call here.
+    // SAFETY: before `main` there is one thread, and then only the one that runs the tests calls; no borrow outlives a call.
     unsafe { (*REGISTRY.0.get()).get_or_insert_with(Registry::default) }
 }
 
@@ -98,21 +93,23 @@ unsafe extern "C" fn run_main(_: *mut c_void) -> *mut c_void {
         main(1, arguments.as_ptr())
     };
     if code != 0 {
-        fiber::fail(selvedge_driver::FindingKind::Assertion, format!("main returned {code}"), 0);
+        fiber::fail(Cause::MainReturned(code), 0);
     }
     std::ptr::null_mut()
 }
 
 /// What the driver asks for; the defaults when it says nothing.
 pub fn settings() -> Settings {
-    let Ok(text) = std::env::var(selvedge_driver::SETTINGS_VARIABLE) else { return Settings::default() };
-    match serde_json::from_str(&text) {
+    let Ok(text) = std::env::var(SETTINGS_VARIABLE) else { return Settings::default() };
+    match wire::decode(&text) {
         Ok(settings) => settings,
-        Err(error) => {
-            sys::complain(&format!("selvedge: the settings could not be read: {error}\n"));
-            sys::exit(2)
-        }
+        Err(error) => sys::give_up(&words::Complaint::Settings(&error), 2),
     }
+}
+
+/// Where searches are reported to, if anybody wants to know.
+pub fn reports() -> Option<PathBuf> {
+    std::env::var_os(DIRECTORY_VARIABLE).map(PathBuf::from)
 }
 
 /// What libc is to start: the tests when the driver asks for them, else what the program has.
@@ -121,7 +118,7 @@ pub fn take_over(main: *mut c_void) -> *mut c_void {
     // The environment is not set up yet for `std::env`; libc's `environ` is, by the linker.
     // SAFETY: the variables' names end with a zero byte.
     let set = |name: &CStr| unsafe { !libc::getenv(name.as_ptr()).is_null() };
-    let (takes_over, hosted) = (set(c"SELVEDGE_REPORT"), set(c"SELVEDGE_REPORT_DIRECTORY"));
+    let (takes_over, hosted) = (set(c"SELVEDGE_TAKE_OVER"), set(c"SELVEDGE_REPORT_DIRECTORY"));
     if takes_over || hosted {
         fix_addresses();
         process::claim_faults();
@@ -157,8 +154,9 @@ unsafe extern "C" {
 }
 
 extern "C" fn run_tests() -> c_int {
-    let Ok(path) = std::env::var(selvedge_driver::REPORT_VARIABLE) else { return 2 };
+    let Some(directory) = reports() else { return 2 };
     let settings = settings();
+    let begun = Begun::new(&directory, settings.test.as_deref().unwrap_or("tests"));
     let mut tests = registry().tests.clone();
     let mut objects = lineup::registered();
     if tests.is_empty() && objects.is_empty() && !process::is_own_main(registry().main as *mut c_void) {
@@ -177,105 +175,14 @@ extern "C" fn run_tests() -> c_int {
         }
     }
     if tests.is_empty() && objects.is_empty() {
-        report.error = Some("the program has no test of that name, or none at all".into());
+        report.error = Some(SearchTrouble::NoTest);
     }
-    let text = serde_json::to_string(&report).unwrap_or_default();
-    if std::fs::write(&path, text).is_err() {
-        sys::complain("selvedge: the report could not be written\n");
-        sys::exit(2);
+    if let Err(error) = begun.report(&report) {
+        sys::give_up(&words::Complaint::Report(&error), 2);
     }
     // Destructors of the program expect a `main` that ran.
     flush();
     sys::exit(0)
-}
-
-/// What `selvedge_explore` tells its caller with: bytes, how many, and what the caller gave.
-pub type Tell = unsafe extern "C" fn(*const u8, usize, *mut c_void);
-
-/// Searches the schedules of one test, from inside a program that runs its tests itself. Answers 0 when nothing was
-/// found, 1 when something was, 2 when the search could not start. What was found goes to `tell` as a JSON report.
-///
-/// # Safety
-/// The name is so many bytes of text; `body` may be called many times with `argument`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn selvedge_explore(
-    name: *const u8,
-    length: usize,
-    body: Body,
-    argument: *mut c_void,
-    tell: Tell,
-    told: *mut c_void,
-) -> c_int {
-    // SAFETY: as the caller promises.
-    let name = unsafe { std::slice::from_raw_parts(name, length) };
-    let test = Test { name: String::from_utf8_lossy(name).into_owned(), body, argument };
-    let call = calls(&test.name);
-    let settings = Settings { call, ..settings() };
-    let asked = self::settings();
-    // Only the search that the finding is of is repeated.
-    if asked.replay.is_some() && (asked.test.as_ref(), asked.call) != (Some(&test.name), call) {
-        return 0;
-    }
-    let mut report = Report::default();
-    if control::active() {
-        report.error = Some("a search inside a search".into());
-    } else if let Some(flag) = settings.object.flag() {
-        report.error = Some(format!("{flag} is about objects, and {} is a search without one", test.name));
-    } else if let Err(error) = prepare(&settings) {
-        report.error = Some(error);
-    } else {
-        // A debugger would stop at the signals that hold the others still.
-        let _frozen = (!settings.stop_at_failure).then(Frozen::new);
-        with(|control| control.hosted = true);
-        // Whoever waits for this test's result may still be on its way to sleep, through variables that are put back.
-        sys::settle();
-        report.tests.push(explore(&test, &settings));
-    }
-    let text = serde_json::to_string(&report).unwrap_or_default();
-    // SAFETY: the caller's own function, with what it asked for.
-    unsafe { tell(text.as_ptr(), text.len(), told) };
-    match report.tests.first() {
-        None => 2,
-        Some(test) => c_int::from(!test.findings.is_empty()),
-    }
-}
-
-/// The caller panics; whether it is in a run. Stops for a debugger, if one is asked for: after this the stack is unwound.
-#[unsafe(no_mangle)]
-pub extern "C" fn selvedge_panicking() -> c_int {
-    let running = control::active();
-    if running {
-        control::set_active(false);
-        crate::debug::failed();
-        control::set_active(true);
-    }
-    c_int::from(running)
-}
-
-/// How often a search was begun in that place, this time included.
-pub fn calls(name: &str) -> u32 {
-    static SEEN: std::sync::Mutex<Vec<(String, u32)>> = std::sync::Mutex::new(Vec::new());
-    let mut seen = SEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if let Some((_, count)) = seen.iter_mut().find(|(other, _)| other == name) {
-        *count += 1;
-        return *count;
-    }
-    seen.push((name.to_owned(), 1));
-    1
-}
-
-/// Ends the run: a Rust panic reached the top of the test.
-///
-/// # Safety
-/// The message is so many bytes of text.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn selvedge_panicked(message: *const u8, length: usize) {
-    if control::active() {
-        // SAFETY: as the caller promises.
-        let message = unsafe { std::slice::from_raw_parts(message, length) };
-        let message = String::from_utf8_lossy(message).into_owned();
-        fiber::fail(selvedge_driver::FindingKind::Panic, message, 0);
-    }
 }
 
 /// The guess at the length of a run that `pct` draws its moments from.
@@ -309,7 +216,7 @@ unsafe extern "C" {
 }
 
 /// Sets everything up for searches by the calling thread.
-pub fn prepare(settings: &Settings) -> Result<(), String> {
+pub fn prepare(settings: &Settings) -> Result<(), SearchTrouble> {
     watchdog::watch();
     exchange::open();
     process::install_handlers();
@@ -320,65 +227,20 @@ pub fn prepare(settings: &Settings) -> Result<(), String> {
     left_over::prepare();
     buffer_streams();
     if !arena::map() {
-        return Err("the addresses of the controlled heap are taken".into());
+        return Err(SearchTrouble::HeapTaken);
     }
     let mut fibers: Vec<Fiber> = Vec::new();
     if !fiber::provide(&mut fibers, FIBERS) {
-        return Err("the system allows no more threads".into());
+        return Err(SearchTrouble::NoThreads);
     }
-    control::install(Control {
-        current: 0,
-        fibers,
-        created: 0,
-        starting: None,
-        pending: Vec::new(),
-        looks_ahead: true,
-        alive: 0,
-        slots: [control::NOWHERE; selvedge_explore::Thread::MAX],
-        ready: 0,
-        held: 0,
-        last: None,
-        gave_way: false,
-        fruitless: false,
-        in_a_row: 0,
-        spinning: 0,
-        waiting: 0,
-        joining: 0,
-        under_way: false,
-        trace: Trace::new(),
-        details: Vec::new(),
-        strategy: Box::new(Dfs::new()),
-        fairness: Fairness::new(),
-        failure: None,
-        left: Left::Complete,
-        search: Context::default(),
-        settings: settings.clone(),
-        objects: Objects::default(),
-        races: Races::default(),
-        tidy: false,
-        traced: 0,
-        spares_races: false,
-        stacks_shared: false,
-        histories: Histories::default(),
-        lineup: Lineup::default(),
-        hosted: false,
-        callers: None,
-        plain: BTreeMap::new(),
-        other: None,
-        retries: Retries::default(),
-        polling: 0,
-        waking: 0,
-        touches: Vec::new(),
-        endless: Endless::default(),
-        time: 0,
-    });
+    control::install(Control::new(fibers, settings.clone()));
     Ok(())
 }
 
 /// The strategies that a search goes through, one after the other.
-pub fn strategies(settings: &Settings) -> Result<Vec<Box<dyn Strategy>>, String> {
+pub fn strategies(settings: &Settings) -> Result<Vec<Box<dyn Strategy>>, SearchTrouble> {
     if let Some(text) = &settings.replay {
-        let schedule = schedule_from_text(text).map_err(|error| error.to_string())?;
+        let schedule = schedule_from_text(text).map_err(|error| SearchTrouble::Schedule(error.to_string()))?;
         return Ok(vec![Box::new(Replay::new(schedule))]);
     }
     let (seed, runs, depth) = (settings.seed, settings.runs_max, settings.depth);
@@ -392,7 +254,8 @@ pub fn strategies(settings: &Settings) -> Result<Vec<Box<dyn Strategy>>, String>
     })
 }
 
-fn explore(test: &Test, settings: &Settings) -> TestReport {
+/// Searches the schedules of a test.
+pub fn explore(test: &Test, settings: &Settings) -> TestReport {
     search_all(test, settings).limited()
 }
 
@@ -403,9 +266,9 @@ fn search_all(test: &Test, settings: &Settings) -> TestReport {
     let Ok(phases) = strategies(settings) else { return report };
     with(|control| {
         // Who searches is no part of what was found.
-        control.settings = Settings { jobs: 1, slice: Settings::default().slice, ..settings.clone() };
-        control.stacks_shared = false;
-        control.histories.forget();
+        control.search.settings = Settings { jobs: 1, slice: Settings::default().slice, ..settings.clone() };
+        control.search.stacks_shared = false;
+        control.search.histories.forget();
     });
     let search_for = Allowed {
         runs_max: settings.runs_max,
@@ -414,20 +277,20 @@ fn search_all(test: &Test, settings: &Settings) -> TestReport {
     };
     for strategy in phases {
         with(|control| {
-            control.retries.enable(settings.retries && strategy.turns_races());
-            control.strategy = strategy;
+            control.search.retries.enable(settings.retries && strategy.turns_races());
+            control.search.strategy = strategy;
         });
         let coverage = search(test, settings, globals, &search_for, &mut report);
         let shared = coverage.is_none() && !report.ends_search() && sys::now() > search_for.share_at;
-        if shared && let Some(rest) = with(|control| control.strategy.rest()).filter(|rest| !rest.is_empty()) {
+        if shared && let Some(rest) = with(|control| control.search.strategy.rest()).filter(|rest| !rest.is_empty()) {
             report.cpu_seconds = sys::cpu() - cpu;
             let report = share::explore(test, settings, globals, search_for.until, report, rest);
             renew(globals);
             return report;
         }
-        report.redundant += with(|control| control.strategy.redundant());
-        report.unfair += with(|control| control.strategy.unfair());
-        let reached = coverage.or_else(|| with(|control| control.strategy.so_far()));
+        report.redundant += with(|control| control.search.strategy.redundant());
+        report.unfair += with(|control| control.search.strategy.unfair());
+        let reached = coverage.or_else(|| with(|control| control.search.strategy.so_far()));
         report.coverage = reached.map_or(CoverageRecord::Partial, CoverageRecord::from);
         if let Some(Coverage::Preemptions(bound)) = reached {
             report.bound = Some(bound);
@@ -444,9 +307,9 @@ fn search_all(test: &Test, settings: &Settings) -> TestReport {
     }
     report.cpu_seconds = sys::cpu() - cpu;
     with(|control| {
-        report.histories = control.histories.seen().len() as u64;
+        report.histories = control.search.histories.seen().len() as u64;
         if settings.histories {
-            report.history_texts = control.histories.seen().iter().cloned().collect();
+            report.history_texts = control.search.histories.seen().iter().cloned().collect();
         }
     });
     renew(globals);
@@ -461,19 +324,19 @@ fn trace_back(test: &Test, globals: &Snapshot, found: Finding) -> Finding {
         return found;
     }
     let (search, retries) = with(|control| {
-        control.callers = Some(Vec::new());
-        let retries = std::mem::replace(&mut control.retries.on, false);
-        (std::mem::replace(&mut control.strategy, Box::new(Replay::new(schedule))), retries)
+        control.search.traces_back = true;
+        let retries = std::mem::replace(&mut control.search.retries.on, false);
+        (std::mem::replace(&mut control.search.strategy, Box::new(Replay::new(schedule))), retries)
     });
-    let ended = match with(|control| control.strategy.start()) {
+    let ended = match with(|control| control.search.strategy.start()) {
         ControlFlow::Continue(()) => run_once(test, globals),
         ControlFlow::Break(_) => End::Complete,
     };
     let again = with(|control| {
         let again = finding::of_run(control, ended, &found.test, found.run);
-        control.callers = None;
-        control.strategy = search;
-        control.retries.on = retries;
+        control.search.traces_back = false;
+        control.search.strategy = search;
+        control.search.retries.on = retries;
         again
     });
     let plain = |finding: &Finding| {
@@ -502,7 +365,7 @@ impl Allowed {
     fn is_over(&self, runs: u64) -> bool {
         let now = sys::now();
         // Not before something was done: else a part could be handed on for ever.
-        let share = runs > 0 && now > self.share_at && with(|control| control.strategy.rest().is_some());
+        let share = runs > 0 && now > self.share_at && with(|control| control.search.strategy.rest().is_some());
         now > self.until || share || exchange::stopped()
     }
 }
@@ -514,7 +377,10 @@ const UNWATCHED: u64 = 16;
 /// must see where it ended the run, and so must a replay, whose schedule ends there.
 fn repeats_classes(settings: &Settings) -> bool {
     let ends_at_races = settings.keep_going || settings.replay.is_some();
-    settings.races && !settings.races_in_every_run && !ends_at_races && with(|control| !control.strategy.turns_races())
+    settings.races
+        && !settings.races_in_every_run
+        && !ends_at_races
+        && with(|control| !control.search.strategy.turns_races())
 }
 
 /// Runs until the strategy is done; `None` when something else ended it.
@@ -526,9 +392,9 @@ pub fn search(
     report: &mut TestReport,
 ) -> Option<Coverage> {
     let mut classes = repeats_classes(settings).then(Classes::new);
-    with(|control| control.trace.sign(classes.is_some().then(|| control.strategy.follows())));
+    with(|control| control.run.trace.sign(classes.is_some().then(|| control.search.strategy.follows())));
     let coverage = search_classes(test, settings, globals, allowed, report, &mut classes);
-    with(|control| control.trace.sign(None));
+    with(|control| control.run.trace.sign(None));
     coverage
 }
 
@@ -542,7 +408,7 @@ fn search_classes(
     classes: &mut Option<Classes>,
 ) -> Option<Coverage> {
     loop {
-        if let ControlFlow::Break(coverage) = with(|control| control.strategy.start()) {
+        if let ControlFlow::Break(coverage) = with(|control| control.search.strategy.start()) {
             return Some(coverage);
         }
         if report.runs >= allowed.runs_max || report.runs.is_multiple_of(UNWATCHED) && allowed.is_over(report.runs) {
@@ -557,16 +423,16 @@ fn search_classes(
         report.forgotten += u64::from(shadow::has_forgotten());
         report.blocked += u64::from(end == End::Stuck);
         report.truncated += u64::from(end == End::Truncated);
-        if with(|control| control.left) == Left::Restart {
-            with(|control| control.strategy = Box::new(Dpor::new()));
+        if with(|control| control.run.left) == Left::Restart {
+            with(|control| control.search.strategy = Box::new(Dpor::new()));
             continue;
         }
         let found = with(|control| {
-            report.points += control.trace.len() as u64;
-            if matches!(control.left, Left::Complete | Left::Stuck) {
-                control.histories.keep();
+            report.points += control.run.trace.len() as u64;
+            if matches!(control.run.left, Left::Complete | Left::Stuck) {
+                control.search.histories.keep(&mut control.run.operations);
             }
-            let blocked = control.left == Left::Blocked;
+            let blocked = control.run.left == Left::Blocked;
             let found = if blocked { None } else { finding::of_run(control, end, &report.test, report.runs) };
             control.tell_strategy(end);
             found

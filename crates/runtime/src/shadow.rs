@@ -296,7 +296,7 @@ static ASIDE: Aside = Aside(UnsafeCell::new(BTreeMap::new()));
 #[cold]
 #[inline(never)]
 fn aside<R>(cell: &Cell, look: impl FnOnce(&mut Vec<Noted>) -> R) -> R {
-    // SAFETY: as above.
+    // SAFETY: used by the one thread that is under control, and no borrow outlives a call here.
     let all = unsafe { &mut *ASIDE.0.get() };
     look(all.entry((&raw const *cell).addr()).or_default())
 }
@@ -385,7 +385,7 @@ impl Shadow {
     #[inline(always)]
     pub fn recent(&mut self, page: u64) -> Option<&mut Cells> {
         let (number, cells) = self.pages.recent[rank(page)];
-        // SAFETY: as above.
+        // SAFETY: a table that lives as long as the process, and is borrowed through this only.
         (number == page).then(|| unsafe { &mut *cells })
     }
 
@@ -415,7 +415,7 @@ impl Shadow {
             let page = key / CELLS as u64;
             let last = end.min((page + 1) * CELLS as u64 - 1);
             if let Some(cells) = self.pages.known(page) {
-                // SAFETY: as in `page`.
+                // SAFETY: a table that lives as long as the process; `self` is borrowed for as long as it is.
                 let cells = unsafe { &mut (&mut *cells)[key as usize % CELLS..=last as usize % CELLS] };
                 for (cell, key) in cells.iter_mut().zip(key..) {
                     look(key << 3, cell);
@@ -454,7 +454,7 @@ impl Pages {
             doubt();
             self.oldest = (self.oldest + 1) % PAGES_MAX;
             let old = &mut self.all[place];
-            // SAFETY: as in `Shadow::page`; nobody has a borrow of it now.
+            // SAFETY: a table that lives as long as the process, of which nobody has a borrow now: `self` is borrowed.
             let cells = unsafe { &mut *old.cells };
             if cells.iter().any(|cell| cell.run == run) {
                 FORGOT.store(true, Ordering::Relaxed);
@@ -483,7 +483,7 @@ impl Pages {
 
     /// Forgets everything.
     fn clear(&mut self) {
-        // SAFETY: as in `Shadow::page`; no run is under way.
+        // SAFETY: tables that live as long as the process, of which nobody has a borrow now: `self` is borrowed.
         self.all.iter().for_each(|page| unsafe { (*page.cells).fill(Cell::default()) });
     }
 }

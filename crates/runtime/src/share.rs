@@ -4,9 +4,13 @@
 //!
 //! Invariant: parts are counted in the order of the one search that they are of, whoever was first.
 
-use selvedge_driver::{Answer, CoverageRecord, Ended, Errand, Ledger, Phase, Settings, TestReport};
+mod ledger;
+
 use selvedge_explore::{Bounded, Coverage, Dfs, Dpor, Part, Pct, Random, Strategy};
 
+use selvedge_protocol::{CoverageRecord, Settings, TestReport, wire};
+
+use self::ledger::{Answer, Ended, Errand, Ledger, Phase};
 use crate::control::with;
 use crate::memory::reset::Snapshot;
 use crate::session::{Allowed, PCT_STEPS, Test, search};
@@ -26,15 +30,15 @@ pub fn explore(
     rest: Vec<Part>,
 ) -> TestReport {
     let (phase, cut) = with(|control| {
-        report.history_texts = control.histories.seen().iter().cloned().collect();
-        report.redundant += control.strategy.redundant();
-        report.unfair += control.strategy.unfair();
-        match control.strategy.so_far() {
+        report.history_texts = control.search.histories.seen().iter().cloned().collect();
+        report.redundant += control.search.strategy.redundant();
+        report.unfair += control.search.strategy.unfair();
+        match control.search.strategy.so_far() {
             Some(Coverage::Preemptions(bound)) => {
                 report.bound = Some(bound);
-                (bound as usize + 1, control.strategy.cut())
+                (bound as usize + 1, control.search.strategy.cut())
             }
-            _ => (0, control.strategy.cut()),
+            _ => (0, control.search.strategy.cut()),
         }
     });
     let mut ledger = Ledger::new(settings, report, phase, rest, cut);
@@ -44,7 +48,7 @@ pub fn explore(
         let over = lost || sys::now() > until || exchange::stopped();
         while !over && workers.len() < settings.jobs as usize {
             let Some((id, errand)) = ledger.hand_out() else { break };
-            let work = || serde_json::to_vec(&work(test, settings, globals, until, &errand)).unwrap_or_default();
+            let work = || wire::encode(&work(test, settings, globals, until, &errand)).into_bytes();
             let Some(worker) = Worker::start(id, work) else {
                 lost = true;
                 break;
@@ -64,7 +68,7 @@ pub fn explore(
             if workers[at].listen() {
                 let worker = workers.swap_remove(at);
                 let id = worker.id();
-                match serde_json::from_slice::<Answer>(&worker.dismiss()) {
+                match wire::decode_bytes::<Answer>(&worker.dismiss()) {
                     Ok(answer) => ledger.answer(id, answer),
                     // It was ended by somebody else, for want of memory most likely.
                     Err(_) => lost = true,
@@ -83,25 +87,25 @@ fn work(test: &Test, settings: &Settings, globals: &Snapshot, until: f64, errand
         return Answer::new(report, vec![], false, Ended::Diverged);
     };
     with(|control| {
-        control.histories.forget();
-        control.retries.enable(settings.retries && strategy.turns_races());
-        control.strategy = strategy;
+        control.search.histories.forget();
+        control.search.retries.enable(settings.retries && strategy.turns_races());
+        control.search.strategy = strategy;
     });
     let allowed = Allowed { runs_max: errand.runs_max, until, share_at: began + settings.slice };
     let coverage = search(test, settings, globals, &allowed, &mut report);
     report.cpu_seconds = sys::cpu();
     with(|control| {
-        report.redundant = control.strategy.redundant();
-        report.unfair = control.strategy.unfair();
-        report.history_texts = control.histories.seen().iter().cloned().collect();
+        report.redundant = control.search.strategy.redundant();
+        report.unfair = control.search.strategy.unfair();
+        report.history_texts = control.search.histories.seen().iter().cloned().collect();
         let (rest, ended) = match coverage {
             Some(Coverage::Partial) if report.unfair > 0 => (vec![], Ended::Early),
             Some(Coverage::Partial) => (vec![], Ended::Diverged),
             Some(_) => (vec![], Ended::Complete),
-            None => (control.strategy.rest().unwrap_or_default(), Ended::Early),
+            None => (control.search.strategy.rest().unwrap_or_default(), Ended::Early),
         };
         report.coverage = coverage.map_or(CoverageRecord::Partial, CoverageRecord::from);
-        Answer::new(report, rest, control.strategy.cut(), ended)
+        Answer::new(report, rest, control.search.strategy.cut(), ended)
     })
 }
 

@@ -10,11 +10,11 @@
 use selvedge_explore::{Access, Kind};
 
 use crate::abi::{sized, wide};
+use crate::arch::site::{self, Preserved};
 use crate::poll::Poll;
 use crate::posix::objects;
-use crate::site;
 
-/// So many steps without effect, and the runtime leaves nothing of its own on the thread's stack any more ([`crate::switch::wipe`]): code that is not optimised has
+/// So many steps without effect, and the runtime leaves nothing of its own on the thread's stack any more ([`crate::arch::switch::wipe`]): code that is not optimised has
 /// variables in its frames that it has not set yet, and what they hold is then part of the state.
 const TIDY: u32 = 6;
 /// Rounds are looked for only after so many steps without effect: hashing the stack costs more than a step.
@@ -151,7 +151,7 @@ impl Spin {
     }
 
     #[cold]
-    fn recognises(&mut self, pc: u64, (sp, registers): (u64, [u64; 6]), top: u64) -> bool {
+    fn recognises(&mut self, pc: u64, (sp, registers): (u64, Preserved), top: u64) -> bool {
         if sp >= top || top - sp > STACK_MAX || self.states.len() >= ROUND_MAX {
             return false;
         }
@@ -260,7 +260,8 @@ impl Spin {
         self.awaited
             .iter()
             .filter(|access| !objects::is_abstract(access.object))
-            .any(|access| value_at(access) != access.old)
+            // SAFETY: the thread has read it, and reads it again when it goes on.
+            .any(|access| unsafe { value_at(access) } != access.old)
     }
 
     /// The thread made a step that changed nothing.
@@ -291,9 +292,12 @@ impl Spin {
 }
 
 /// The value that an access touches.
-pub fn value_at(access: &Access) -> u64 {
+///
+/// # Safety
+/// A thread is about to make the access, or has made it, and the memory is still there.
+pub unsafe fn value_at(access: &Access) -> u64 {
     let at = access.object as usize;
-    // SAFETY: the thread reads these bytes, or read them a moment ago.
+    // SAFETY: the caller says that the bytes can be read.
     unsafe {
         match access.size {
             1 => u64::from(*(at as *const u8)),
@@ -315,12 +319,12 @@ pub fn saw_change(reads: &[Access]) -> bool {
 }
 
 /// A number for the state of a thread that is in a call; `None` where its stack is too deep.
-pub fn state(pc: u64, (sp, registers): (u64, [u64; 6]), top: u64) -> Option<u64> {
+pub fn state(pc: u64, (sp, registers): (u64, Preserved), top: u64) -> Option<u64> {
     (sp < top && top - sp <= STACK_MAX).then(|| hash(pc, sp, &registers, top))
 }
 
 /// A number for the state of a thread.
-fn hash(pc: u64, sp: u64, registers: &[u64; 6], top: u64) -> u64 {
+fn hash(pc: u64, sp: u64, registers: &Preserved, top: u64) -> u64 {
     let mut state = pc ^ sp.rotate_left(32);
     let mut mix = |word: u64| {
         state = (state ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -1,21 +1,9 @@
 //! System calls made directly, never through libc's `syscall`, which this crate replaces.
 
-use std::arch::asm;
+use selvedge_protocol::words;
 
-/// A system call with up to six arguments; the kernel's answer, errors as negative numbers.
-///
-/// # Safety
-/// As the system call asks.
-pub unsafe fn call(number: i64, arguments: [usize; 6]) -> isize {
-    let [a, b, c, d, e, f] = arguments;
-    let answer: isize;
-    // SAFETY: the registers are those of the x86-64 system call convention; `rcx` and `r11` are declared lost.
-    unsafe {
-        asm!("syscall", inlateout("rax") number as isize => answer, in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d,
-            in("r8") e, in("r9") f, lateout("rcx") _, lateout("r11") _, options(nostack));
-    }
-    answer
-}
+pub use crate::arch::kernel::call;
+use crate::arch::kernel::come_back;
 
 /// A handler of a signal.
 pub type Handler = unsafe extern "C" fn(i32, *mut libc::siginfo_t, *mut std::ffi::c_void);
@@ -28,12 +16,6 @@ pub fn handle(signal: i32, handler: Handler) {
     let action = [handler as *const () as usize, flags, come_back as *const () as usize, 0];
     // SAFETY: the kernel reads the action.
     unsafe { call(libc::SYS_rt_sigaction, [signal as usize, &raw const action as usize, 0, 8, 0, 0]) };
-}
-
-/// The way back from a handler. Debuggers know it by its instructions.
-#[unsafe(naked)]
-unsafe extern "C" fn come_back() {
-    core::arch::naked_asm!("mov rax, 15", "syscall")
 }
 
 /// Sleeps until the word is no longer `value`, or a wake-up comes.
@@ -104,4 +86,10 @@ pub fn exit(code: i32) -> ! {
 pub fn complain(text: &str) {
     // SAFETY: the bytes are borrowed for the call.
     unsafe { call(libc::SYS_write, [2, text.as_ptr() as usize, text.len(), 0, 0, 0]) };
+}
+
+/// Says why the process cannot go on, and ends it.
+pub fn give_up(complaint: &words::Complaint<'_>, code: i32) -> ! {
+    complain(&complaint.to_string());
+    exit(code)
 }

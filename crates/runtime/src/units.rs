@@ -31,11 +31,11 @@ pub unsafe extern "C" fn selvedge_register_units(first: *const Function, end: *c
     *sorted = false;
     let mut at = first;
     while at < end {
-        // SAFETY: as the caller promises.
+        // SAFETY: between the ends of the table that the linker made.
         let Function { offset, size } = unsafe { at.read() };
         let start = (at as u64).wrapping_add_signed(i64::from(offset));
         ranges.push((start, start + u64::from(size)));
-        // SAFETY: as above.
+        // SAFETY: at most one past the last entry of the table.
         at = unsafe { at.add(1) };
     }
 }

@@ -7,7 +7,7 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, Ordering};
 
-use selvedge_driver::FindingKind;
+use selvedge_protocol::Out;
 
 use crate::control;
 use crate::memory::pages;
@@ -98,32 +98,9 @@ pub fn system_call_of(thread: i32) -> i64 {
 }
 
 /// What the watched thread was found at.
-pub fn verdict() -> (FindingKind, String) {
-    let call = CALL.load(Ordering::Relaxed);
-    if call < 0 {
-        return (FindingKind::Uncontrolled, "a thread computes for seconds without any controlled access".into());
+pub fn verdict() -> Out {
+    match CALL.load(Ordering::Relaxed) {
+        call if call < 0 => Out::Computes,
+        call => Out::WaitsInCall(call),
     }
-    let name = match call {
-        libc::SYS_futex => "futex (a lock or wait inside a library that is not controlled)",
-        libc::SYS_read => "read",
-        libc::SYS_write => "write",
-        libc::SYS_poll | libc::SYS_ppoll => "poll",
-        libc::SYS_select | libc::SYS_pselect6 => "select",
-        libc::SYS_epoll_wait | libc::SYS_epoll_pwait => "epoll_wait",
-        libc::SYS_wait4 | libc::SYS_waitid => "wait",
-        libc::SYS_accept | libc::SYS_accept4 => "accept",
-        libc::SYS_connect => "connect",
-        libc::SYS_recvfrom | libc::SYS_recvmsg => "recv",
-        libc::SYS_sendto | libc::SYS_sendmsg => "send",
-        libc::SYS_pause | libc::SYS_rt_sigsuspend | libc::SYS_rt_sigtimedwait => "a wait for a signal",
-        libc::SYS_flock | libc::SYS_fcntl => "a file lock",
-        libc::SYS_nanosleep | libc::SYS_clock_nanosleep => "nanosleep",
-        _ => "",
-    };
-    let message = if name.is_empty() {
-        format!("a thread waits in system call {call}, which is not controlled")
-    } else {
-        format!("a thread waits in the system call {name}, which is not controlled")
-    };
-    (FindingKind::Uncontrolled, message)
 }

@@ -38,9 +38,47 @@ pub use object::{Object, Specification, object, specification};
 pub use values::{Arguments, Small};
 
 type Body = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
-type Tell = unsafe extern "C" fn(*const u8, usize, *mut c_void);
-type Explore = unsafe extern "C" fn(*const u8, usize, Body, *mut c_void, Tell, *mut c_void) -> c_int;
-type Panicked = unsafe extern "C" fn(*const u8, usize);
+type Explore = unsafe extern "C" fn(*const Hosting, Body, *mut c_void) -> c_int;
+type Give = unsafe extern "C" fn(*const u8, usize);
+type Panicked = unsafe extern "C" fn(*const u8, usize, *const u8, usize);
+
+/// The version of the runtime's functions that this crate was written for.
+const VERSION: u32 = 2;
+
+/// What is the same for every search: `Hosting` of the runtime.
+#[repr(C)]
+struct Hosting {
+    version: u32,
+    /// Whether the test judges the report itself.
+    takes: u32,
+    name: *const u8,
+    name_length: usize,
+    function: *const u8,
+    function_length: usize,
+    tell: unsafe extern "C" fn(*const u8, usize, *mut c_void),
+    told: *mut c_void,
+}
+
+/// Asks the runtime for a search; its answer, and what it told.
+fn hosted(name: &str, takes: bool, search: impl FnOnce(*const Hosting) -> c_int) -> (c_int, String) {
+    note_panics();
+    // The harness names the thread of a test after it.
+    let thread = std::thread::current();
+    let function = thread.name().filter(|name| *name != "main").unwrap_or_default();
+    let mut told: Vec<u8> = Vec::new();
+    let hosting = Hosting {
+        version: VERSION,
+        takes: takes.into(),
+        name: name.as_ptr(),
+        name_length: name.len(),
+        function: function.as_ptr(),
+        function_length: function.len(),
+        tell: keep,
+        told: (&raw mut told).cast(),
+    };
+    let answer = search(&raw const hosting);
+    (answer, String::from_utf8_lossy(&told).into_owned())
+}
 
 /// Runs the closure under every schedule that the settings of `cargo selvedge test` ask for.
 ///
@@ -56,24 +94,14 @@ pub fn explore(body: impl Fn() + Send + Sync + 'static) {
     // SAFETY: the runtime's function of that name has that type.
     let explore = unsafe { std::mem::transmute::<*mut c_void, Explore>(found) };
     refuse_when_probed();
-    let begun = Begun::new(&name);
-    note_panics();
     let body: Box<dyn Fn()> = Box::new(body);
-    let mut report: Vec<u8> = Vec::new();
-    // SAFETY: the name, the closure and the report outlive the call.
-    let answer = unsafe {
-        let argument = (&raw const body).cast_mut().cast();
-        explore(name.as_ptr(), name.len(), run, argument, keep, (&raw mut report).cast())
-    };
-    let report = String::from_utf8_lossy(&report).into_owned();
-    // Nothing is reported of a search that a replay leaves out.
-    if report.is_empty() || save(&name, "json", &with_host(&report)) {
-        begun.ended();
-    }
+    let argument = (&raw const body).cast_mut().cast();
+    // SAFETY: the name, the closure and what is told outlive the call.
+    let (answer, told) = hosted(&name, false, |hosting| unsafe { explore(hosting, run, argument) });
     match answer {
         0 => {}
-        1 => panic!("a schedule fails: {}", text_of(&report, "message")),
-        _ => panic!("the search could not start: {}", text_of(&report, "error")),
+        1 => panic!("a schedule fails: {told}"),
+        _ => panic!("the search could not start: {told}"),
     }
 }
 
@@ -118,81 +146,6 @@ fn refuse_when_probed() {
     }
 }
 
-/// A search that has begun. The file that says so goes away when its report is written: without it nobody would know that there was
-/// a search whose report is missing.
-struct Begun(Option<std::path::PathBuf>);
-
-impl Begun {
-    fn new(name: &str) -> Self {
-        Begun(write_new(name, "begun", ""))
-    }
-
-    fn ended(self) {
-        if let Some(path) = self.0 {
-            let _ = std::fs::remove_file(path);
-        }
-    }
-}
-
-/// Writes the report where `cargo selvedge test` looks for it; whether it is there, or nobody looks.
-fn save(name: &str, kind: &str, report: &str) -> bool {
-    std::env::var_os("SELVEDGE_REPORT_DIRECTORY").is_none() || write_new(name, kind, report).is_some()
-}
-
-/// Writes a new file into the directory of reports; its path, if it could be written whole.
-fn write_new(name: &str, kind: &str, report: &str) -> Option<std::path::PathBuf> {
-    let directory = std::env::var_os("SELVEDGE_REPORT_DIRECTORY")?;
-    let file: String = name.chars().map(|letter| if letter.is_alphanumeric() { letter } else { '-' }).collect();
-    // The same line may explore many times, in a loop or for several tests that run side by side: no report may replace another.
-    let mut path = std::path::Path::new(&directory).join(format!("{file}.{kind}"));
-    let mut number = 1;
-    let written = loop {
-        match std::fs::File::create_new(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                number += 1;
-                path.set_file_name(format!("{file}-{number}.{kind}"));
-            }
-            Err(error) => break Err(error),
-            Ok(mut file) => break std::io::Write::write_all(&mut file, report.as_bytes()),
-        }
-    };
-    if let Err(error) = &written {
-        eprintln!("selvedge: the report could not be written to {}: {error}", path.display());
-    }
-    written.is_ok().then_some(path)
-}
-
-/// The report with what is known here of the program that runs the test, so that it can be run again.
-fn with_host(report: &str) -> String {
-    let Some(rest) = report.strip_prefix('{') else { return report.to_owned() };
-    let text = |path: std::io::Result<std::path::PathBuf>| quoted(&path.unwrap_or_default().to_string_lossy());
-    let (executable, directory) = (text(std::env::current_exe()), text(std::env::current_dir()));
-    // The harness names the thread of a test after it.
-    let thread = std::thread::current();
-    let function = thread.name().filter(|name| *name != "main").map_or("null".to_owned(), quoted);
-    format!(r#"{{"host":{{"executable":{executable},"directory":{directory},"function":{function}}},{rest}"#)
-}
-
-/// A string of JSON.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => quoted.extend(['\\', letter]),
-            letter if letter.is_control() => quoted.push_str(&format!("\\u{:04x}", u32::from(letter))),
-            letter => quoted.push(letter),
-        }
-    }
-    quoted + "\""
-}
-
-/// The first text of the report under that name: `message` is what was found, in a sentence.
-fn text_of(report: &str, field: &str) -> String {
-    let text = report.split_once(&format!("\"{field}\":\"")).map_or(report, |(_, rest)| rest);
-    let end = text.match_indices('"').map(|(at, _)| at).find(|&at| !text[..at].ends_with('\\')).unwrap_or(text.len());
-    text[..end].replace("\\\"", "\"").replace("\\n", "\n")
-}
-
 fn symbol(name: &std::ffi::CStr) -> Option<*mut c_void> {
     // SAFETY: looks a name up in what is loaded.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
@@ -200,7 +153,7 @@ fn symbol(name: &std::ffi::CStr) -> Option<*mut c_void> {
 }
 
 unsafe extern "C" fn keep(bytes: *const u8, length: usize, report: *mut c_void) {
-    // SAFETY: the runtime passes its text, and what `explore` gave it.
+    // SAFETY: the runtime passes its text, and what `hosted` gave it.
     unsafe { (*report.cast::<Vec<u8>>()).extend_from_slice(std::slice::from_raw_parts(bytes, length)) };
 }
 
@@ -209,16 +162,19 @@ unsafe extern "C" fn run(body: *mut c_void) -> *mut c_void {
     let body = unsafe { &*body.cast::<Box<dyn Fn()>>() };
     if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
         let (bytes, length) = PANICKED_AT.try_with(Cell::get).unwrap_or(([0; 120], 0));
-        panicked(&format!("panic at {}: {}", String::from_utf8_lossy(&bytes[..length]), message(&*payload)));
+        panicked(&bytes[..length], &message(&*payload));
     }
     std::ptr::null_mut()
 }
 
-/// Ends the run: a panic reached the top.
-fn panicked(message: &str) {
-    if let Some(panicked) = symbol(c"selvedge_panicked") {
+/// Ends the run: a panic reached the top, at this place, as `file:line`.
+fn panicked(place: &[u8], message: &str) {
+    if let Some(found) = symbol(c"selvedge_panicked") {
         // SAFETY: the runtime's function of that name has that type; it does not come back.
-        unsafe { std::mem::transmute::<*mut c_void, Panicked>(panicked)(message.as_ptr(), message.len()) };
+        unsafe {
+            let panicked = std::mem::transmute::<*mut c_void, Panicked>(found);
+            panicked(place.as_ptr(), place.len(), message.as_ptr(), message.len());
+        }
     }
 }
 
@@ -257,21 +213,5 @@ mod tests {
     #[should_panic(expected = "run it with `cargo selvedge test`")]
     fn plain_cargo_test_says_what_to_do() {
         super::explore(|| {});
-    }
-
-    #[test]
-    fn the_message_is_taken_out_of_the_report() {
-        let report = r#"{"tests":[{"findings":[{"message":"left \"a\" right","thread":1}]}]}"#;
-        assert_eq!(super::text_of(report, "message"), "left \"a\" right");
-        assert_eq!(super::text_of("x", "message"), "x");
-        assert_eq!(super::text_of(r#"{"tests":[],"error":"--auto"}"#, "error"), "--auto");
-    }
-
-    #[test]
-    fn the_report_says_which_program_it_is_of() {
-        let report = super::with_host(r#"{"tests":[]}"#);
-        assert!(report.starts_with(r#"{"host":{"executable":"/"#) && report.ends_with(r#"},"tests":[]}"#), "{report}");
-        assert!(report.contains(r#""function":"tests::the_report_says_which_program_it_is_of""#), "{report}");
-        assert_eq!(super::quoted("a\"b\\c\n"), r#""a\"b\\c\u000a""#);
     }
 }

@@ -8,7 +8,7 @@ use std::fmt::{self, Debug, Write};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
 use crate::values::Arguments;
-use crate::{Begun, Tell, keep, message, note_panics, refuse_when_probed, save, symbol, with_host};
+use crate::{Hosting, hosted, message, refuse_when_probed, symbol};
 
 /// An object to be tested: how it is made, and what may be called.
 ///
@@ -73,19 +73,19 @@ impl<T: 'static> Object<T> {
         self.calls.iter().map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Calls before the threads of every matrix that is made up.
+    /// Calls that are made before the threads begin, in every matrix that is drawn.
     pub fn initial<'a>(self, calls: impl IntoIterator<Item = &'a str>) -> Self {
         let calls: Vec<&str> = calls.into_iter().collect();
         self.option(format!("initial {}", calls.join(", ")))
     }
 
-    /// Calls after the threads have ended.
+    /// Calls that are made after the threads have ended.
     pub fn finally<'a>(self, calls: impl IntoIterator<Item = &'a str>) -> Self {
         let calls: Vec<&str> = calls.into_iter().collect();
         self.option(format!("final {}", calls.join(", ")))
     }
 
-    /// A matrix: the calls of each thread. May be said several times; no matrices are then made up.
+    /// A matrix to test: the calls of each thread. Can be given several times; no other matrices are then drawn.
     pub fn test<'a, C: IntoIterator<Item = &'a str>>(self, columns: impl IntoIterator<Item = C>) -> Self {
         let columns = columns.into_iter().map(|column| column.into_iter().collect::<Vec<_>>().join(", "));
         let matrix = columns.collect::<Vec<_>>().join(" | ");
@@ -117,7 +117,7 @@ impl<T: 'static> Object<T> {
         self.option(format!("samples {samples}"))
     }
 
-    /// What random matrices are drawn with.
+    /// The seed that random matrices are drawn with.
     pub fn seed(self, seed: u64) -> Self {
         self.option(format!("seed {seed}"))
     }
@@ -127,7 +127,7 @@ impl<T: 'static> Object<T> {
         self.option(format!("preemptions {preemptions}"))
     }
 
-    /// How long everything may take.
+    /// How long the whole test may take.
     pub fn time(self, time: std::time::Duration) -> Self {
         self.option(format!("time {}", time.as_secs_f64()))
     }
@@ -148,7 +148,7 @@ impl<T: 'static> Object<T> {
         self.option(format!("exclusive {}", calls.join(", ")))
     }
 
-    /// What this object is to do serially, in place of phase 1: a specification with the same calls.
+    /// A specification with the same calls, whose serial behaviour the object must have. It takes the place of the serial runs of the object itself (phase 1).
     pub fn reference<S: 'static>(mut self, reference: Specification<S>) -> Self {
         self.reference = Some(Box::new(reference.0));
         self
@@ -258,32 +258,22 @@ impl<T: 'static> Object<T> {
     #[track_caller]
     pub fn check(self) {
         refuse_when_probed();
-        let begun = Begun::new(&self.name);
-        let (answer, report, text) = self.run();
-        // Nothing is reported of a search that a replay leaves out.
-        if report.is_empty() || save(&self.name, "json", &with_host(&report)) {
-            begun.ended();
-        }
+        let (answer, told) = self.run(false);
         match answer {
             0 => {}
-            1 => panic!("{text}"),
-            2 => panic!("the object cannot be tested: {text}"),
-            _ => eprintln!("selvedge: {}: unknown: {text}", self.name),
+            1 => panic!("{told}"),
+            2 => panic!("the object cannot be tested: {told}"),
+            _ => eprintln!("selvedge: {}: unknown: {told}", self.name),
         }
     }
 
     /// Tests the object, and answers with the report as JSON: what `check` would panic about is in it.
     pub fn report(self) -> String {
-        let begun = Begun::new(&self.name);
-        let report = self.run().1;
-        // Who runs the tests learns that there was a search, and leaves what it saw to the test.
-        if save(&self.name, "taken", "") {
-            begun.ended();
-        }
-        report
+        self.run(true).1
     }
 
-    fn run(&self) -> (c_int, String, String) {
+    /// Has the runtime test it: its answer, and what it told, which is the report where the test takes it.
+    fn run(&self, takes: bool) -> (c_int, String) {
         let Some(found) = symbol(c"selvedge_check_object") else {
             panic!("this test explores schedules: run it with `cargo selvedge test`");
         };
@@ -291,15 +281,11 @@ impl<T: 'static> Object<T> {
         let check = unsafe { std::mem::transmute::<*mut c_void, CheckObject>(found) };
         let give = symbol(c"selvedge_result");
         // SAFETY: the runtime's function of that name has that type; no search is under way.
-        unsafe { *GIVE.0.get() = give.map(|give| std::mem::transmute::<*mut c_void, crate::Panicked>(give)) };
-        note_panics();
-        let mut told: Vec<Vec<u8>> = Vec::new();
-        let answer = self.describe(&mut |description| {
+        unsafe { *GIVE.0.get() = give.map(|give| std::mem::transmute::<*mut c_void, crate::Give>(give)) };
+        hosted(&self.name, takes, |hosting| {
             // SAFETY: the description and what it points at outlive the call.
-            unsafe { check(description, keep_each, (&raw mut told).cast()) }
-        });
-        let mut told = told.iter().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-        (answer, told.next().unwrap_or_default(), told.next().unwrap_or_default())
+            self.describe(&mut |description| unsafe { check(hosting, description) })
+        })
     }
 }
 
@@ -346,7 +332,7 @@ impl<S: Send + 'static> Specification<S> {
     }
 }
 
-type CheckObject = unsafe extern "C" fn(*const Description, Tell, *mut c_void) -> c_int;
+type CheckObject = unsafe extern "C" fn(*const Hosting, *const Description) -> c_int;
 
 /// `RustCall` of the runtime.
 #[repr(C)]
@@ -419,7 +405,7 @@ unsafe extern "C" fn create<T>(create: *const c_void) -> *mut c_void {
             let text = message(&*payload);
             if let Some(refuse) = symbol(c"selvedge_not_constructed") {
                 // SAFETY: the runtime's function of that name has that type; it does not come back.
-                unsafe { std::mem::transmute::<*mut c_void, crate::Panicked>(refuse)(text.as_ptr(), text.len()) };
+                unsafe { std::mem::transmute::<*mut c_void, crate::Give>(refuse)(text.as_ptr(), text.len()) };
             }
             std::ptr::null_mut()
         }
@@ -430,7 +416,7 @@ unsafe extern "C" fn destroy<T>(object: *mut c_void) {
     // SAFETY: what `create` made.
     let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { drop(Box::from_raw(object.cast::<T>())) }));
     if let Err(payload) = dropped {
-        crate::panicked(&message(&*payload));
+        crate::panicked(b"", &message(&*payload));
     }
 }
 
@@ -462,7 +448,7 @@ fn give_bytes(text: &[u8]) {
 }
 
 /// The runtime's function that takes results. No atomic: reading one would be a step of the operation.
-struct Give(UnsafeCell<Option<crate::Panicked>>);
+struct Give(UnsafeCell<Option<crate::Give>>);
 
 // SAFETY: written before the search only.
 unsafe impl Sync for Give {}
@@ -481,14 +467,5 @@ impl Write for Short {
         to.copy_from_slice(text.as_bytes());
         self.used += text.len();
         Ok(())
-    }
-}
-
-unsafe extern "C" fn keep_each(bytes: *const u8, length: usize, told: *mut c_void) {
-    let mut text: Vec<u8> = Vec::new();
-    // SAFETY: the runtime passes its text, and what `run` gave it.
-    unsafe {
-        keep(bytes, length, (&raw mut text).cast());
-        (*told.cast::<Vec<Vec<u8>>>()).push(text);
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use selvedge_driver::{MatrixRecord, ObjectReport};
+use selvedge_protocol::{MatrixRecord, MatrixVerdict, ObjectReport, wire};
 
 /// A row of the paper's table 2.
 struct Paper {
@@ -60,7 +60,7 @@ struct Row {
 impl Row {
     fn read(directory: &Path, class: &str) -> Option<Self> {
         let text = std::fs::read_to_string(directory.join(format!("{class}.json"))).ok()?;
-        let report = serde_json::from_str(&text).ok()?;
+        let report = wire::decode(&text).ok()?;
         let causes = std::fs::read_to_string(directory.join(format!("{class}.causes"))).unwrap_or_default();
         let of = |word: &str| -> Vec<(String, String)> {
             let lines = causes.lines().filter_map(|line| line.strip_prefix(word)?.trim().split_once(' '));
@@ -87,7 +87,7 @@ impl Row {
         each.join(", ")
     }
 
-    fn of(&self, verdict: &str) -> Vec<&MatrixRecord> {
+    fn of(&self, verdict: MatrixVerdict) -> Vec<&MatrixRecord> {
         self.report.records.iter().filter(|record| record.verdict == verdict).collect()
     }
 }
@@ -117,7 +117,7 @@ fn minutes(value: f64) -> String {
 
 fn line(page: &mut String, class: &str, row: &Row, paper: Option<&Paper>) {
     let records = &row.report.records;
-    let (passed, failed) = (row.of("pass"), row.of("fail"));
+    let (passed, failed) = (row.of(MatrixVerdict::Pass), row.of(MatrixVerdict::Fail));
     let beside = |ours: String, theirs: Option<String>| match theirs {
         Some(theirs) => format!("{ours} ({theirs})"),
         None => ours,

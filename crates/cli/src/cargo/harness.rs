@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Instant;
 
-use selvedge_driver::{DIRECTORY_VARIABLE, ObjectFinding, ObjectKind, Report, SETTINGS_VARIABLE, Settings};
+use selvedge_protocol::channel::{self, DIRECTORY_VARIABLE, SETTINGS_VARIABLE};
+use selvedge_protocol::{ObjectFinding, ObjectKind, Report, Settings, wire};
 
 use super::reports::{EXPECTED, LOST, Marked, only_panics};
 
@@ -94,7 +95,7 @@ impl Harness<'_> {
     fn run_each(&self, names: &[String]) -> i32 {
         let began = Instant::now();
         let settings = std::env::var(SETTINGS_VARIABLE).ok();
-        let settings: Settings = settings.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        let settings: Settings = settings.and_then(|text| wire::decode(&text).ok()).unwrap_or_default();
         let jobs = settings.jobs.max(1) as usize;
         let at_once = jobs.clamp(1, names.len().max(1));
         println!("\nrunning {} test{}", names.len(), if names.len() == 1 { "" } else { "s" });
@@ -136,7 +137,7 @@ impl Harness<'_> {
     fn command_for(&self, name: &str, settings: &Settings) -> Command {
         let mut command = self.command();
         command.args(flags(self.arguments)).args(["--exact", name]).stdin(Stdio::null());
-        command.env(SETTINGS_VARIABLE, serde_json::to_string(settings).unwrap_or_default());
+        command.env(SETTINGS_VARIABLE, wire::encode(settings));
         command
     }
 
@@ -158,13 +159,13 @@ impl Harness<'_> {
             for test in &report.tests {
                 found |= !test.findings.is_empty();
                 others.extend(
-                    test.findings.iter().filter(|_| !only_panics(test, None)).map(|other| other.message.clone()),
+                    test.findings.iter().filter(|_| !only_panics(test, None)).map(|other| other.cause.to_string()),
                 );
             }
             for object in &report.objects {
                 found |= !object.findings.is_empty();
                 let other = |found: &&ObjectFinding| found.kind != ObjectKind::Panic;
-                others.extend(object.findings.iter().filter(other).map(|other| other.finding.message.clone()));
+                others.extend(object.findings.iter().filter(other).map(|other| other.finding.cause.to_string()));
             }
         }
         if !others.is_empty() && self.takes_any_panic(name) {
@@ -179,9 +180,8 @@ impl Harness<'_> {
 
 /// What the searches of one test reported.
 fn reports_of(directory: &Path, executable: &Path, name: &str) -> Vec<Report> {
-    let files = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
-    let files = files.filter(|file| file.extension().is_some_and(|end| end == "json"));
-    let reports = files.filter_map(|file| serde_json::from_str::<Report>(&std::fs::read_to_string(file).ok()?).ok());
+    let told = channel::read(directory).into_iter();
+    let reports = told.filter_map(|told| if let channel::Told::Report(report) = told { Some(*report) } else { None });
     let of_test = |report: &Report| {
         report.host.as_ref().is_some_and(|host| host.executable == executable && host.function.as_deref() == Some(name))
     };
@@ -195,7 +195,7 @@ fn mark(directory: &Path, end: &str, executable: PathBuf, function: &str) {
     let path = directory.join(format!("{}-{number}.{end}", std::process::id()));
     let marked = Marked { executable, function: function.to_owned() };
     // Without it the test counts as one that failed, or whose report is missing.
-    let _ = std::fs::write(path, serde_json::to_string(&marked).unwrap_or_default());
+    let _ = std::fs::write(path, wire::encode(&marked));
 }
 
 /// What was shown so far.

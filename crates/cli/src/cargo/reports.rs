@@ -5,14 +5,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use selvedge_driver::{FindingKind, Host, ObjectKind, ObjectReport, Report, TestReport};
+use selvedge_driver::identity;
+use selvedge_protocol::channel::{self, Lost, Told};
+use selvedge_protocol::{FindingKind, Host, ObjectKind, ObjectReport, Report, TestReport, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
-use crate::findings::{Build, CargoBuild, name_places, write};
-use crate::program::fingerprint;
+use crate::findings::{Build, CargoBuild, write};
 use crate::report::names::Names;
-use crate::report::tested::Tested;
+use crate::report::tested::{Missing, Tested};
 use crate::search::Asked;
 
 /// Where the tests come from.
@@ -27,8 +28,6 @@ pub struct Origin<'a> {
     pub passed: bool,
 }
 
-/// The file that is in the directory of reports from the beginning: without it the directory is not the one that was made.
-pub const HERE: &str = "here";
 /// How the name of a file ends with which the runner says that a test program ended without saying how its test went.
 pub const LOST: &str = "lost";
 /// How the name of a file ends with which the runner says that what a test's searches found is what the test expects.
@@ -47,8 +46,8 @@ pub struct Marked {
 pub struct Seen {
     /// One for each search, in the order of their places.
     pub tests: Vec<Tested>,
-    /// What could not be read, a line each.
-    pub lines: Vec<String>,
+    /// What there is no report of.
+    pub missing: Vec<Missing>,
     /// How many reports tests took for themselves: what these say is their business.
     pub taken: usize,
     /// The worst that they tell. A panic that the test expects is no violation; anything else that was found is one, whatever cargo says.
@@ -57,31 +56,26 @@ pub struct Seen {
 
 /// Reads the reports of a directory, and writes what was found.
 pub fn read(reports: &Path, asked: &Asked, origin: &Origin) -> Seen {
-    let mut seen = Seen { tests: Vec::new(), lines: Vec::new(), taken: 0, covered: Exit::Pass };
-    if !reports.join(HERE).is_file() {
-        seen.lines.push("UNKNOWN  the directory that searches report to is gone: a test removed it".to_owned());
-    }
-    let mut files: Vec<PathBuf> =
-        fs::read_dir(reports).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    files.sort();
+    let mut seen = Seen { tests: Vec::new(), missing: Vec::new(), taken: 0, covered: Exit::Pass };
+    let files: Vec<PathBuf> = fs::read_dir(reports).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     let expected = marked(&files, EXPECTED);
     for test in marked(&files, LOST) {
-        seen.lines.push(format!("UNKNOWN  {}: its program ended before it said how the test went", test.function));
+        seen.missing.push(Missing::unknown(test.function, "its program ended before it said how the test went"));
     }
-    for file in &files {
-        match file.extension().and_then(|end| end.to_str()) {
-            Some("json") => seen.report(file, &expected, asked, origin),
-            Some("taken") => seen.taken += 1,
-            Some("begun") => {
-                let name = file.file_stem().unwrap_or_default().to_string_lossy();
-                seen.lines.push(format!("UNKNOWN  {name}: a search was begun, and there is no report of it"));
-            }
-            _ => {}
+    for told in channel::read(reports) {
+        match told {
+            Told::Report(report) => seen.report(*report, &expected, asked, origin),
+            Told::Taken => seen.taken += 1,
+            Told::Lost(lost) => seen.missing.push(match lost {
+                Lost::Directory => {
+                    Missing::unknown("the directory that searches report to is gone", "a test removed it")
+                }
+                Lost::Unreported(name) => Missing::unknown(name, "a search was begun, and there is no report of it"),
+                Lost::Unreadable(name, why) => Missing::unknown(name, format!("its report could not be read: {why}")),
+            }),
         }
     }
-    if !seen.lines.is_empty() {
-        seen.covered = seen.covered.worst(Exit::Unknown);
-    }
+    seen.covered = seen.missing.iter().map(Missing::exit).fold(seen.covered, Exit::worst);
     let exits = seen.tests.iter().map(Tested::exit);
     // Where a test failed, cargo's code says so.
     let worst = exits.filter(|exit| origin.passed || *exit != Exit::Violation).fold(seen.covered, Exit::worst);
@@ -92,7 +86,7 @@ pub fn read(reports: &Path, asked: &Asked, origin: &Origin) -> Seen {
 
 fn marked(files: &[PathBuf], end: &str) -> Vec<Marked> {
     let named = files.iter().filter(|file| file.extension().is_some_and(|extension| extension == end));
-    named.filter_map(|file| serde_json::from_str(&fs::read_to_string(file).ok()?).ok()).collect()
+    named.filter_map(|file| wire::decode(&fs::read_to_string(file).ok()?).ok()).collect()
 }
 
 /// Whether all that was found are panics, of the test or of an operation.
@@ -104,38 +98,28 @@ pub fn only_panics(report: &TestReport, object: Option<&ObjectReport>) -> bool {
 }
 
 impl Seen {
-    /// Reads one report.
-    fn report(&mut self, file: &Path, expected: &[Marked], asked: &Asked, origin: &Origin) {
-        let read = fs::read_to_string(file).map_err(|error| error.to_string());
-        let report =
-            match read.and_then(|text| serde_json::from_str::<Report>(&text).map_err(|error| error.to_string())) {
-                Ok(report) => report,
-                Err(error) => {
-                    self.lines.push(format!("UNKNOWN  the report `{}` could not be read: {error}", file.display()));
-                    return;
-                }
-            };
+    /// Takes one report.
+    fn report(&mut self, report: Report, expected: &[Marked], asked: &Asked, origin: &Origin) {
         for test in report.tests {
             self.tests.push(tested(test, None, report.host.as_ref(), expected, asked, origin));
         }
         for object in report.objects {
             if let Some(error) = &object.error {
-                self.lines.push(format!("ERROR  {}: the object cannot be tested: {error}", object.object));
-                self.covered = Exit::Input;
+                let why = format!("the object cannot be tested: {error}");
+                self.missing.push(Missing::untestable(object.object, why));
                 continue;
             }
             self.tests.push(tested(object.to_test(), Some(object), report.host.as_ref(), expected, asked, origin));
         }
         if let Some(error) = report.error {
-            self.lines.push(format!("ERROR  a search could not start: {error}"));
-            self.covered = Exit::Input;
+            self.missing.push(Missing::untestable("a search could not start", error.to_string()));
         }
     }
 }
 
 fn tested(
     mut report: TestReport,
-    mut object: Option<ObjectReport>,
+    object: Option<ObjectReport>,
     host: Option<&Host>,
     expected: &[Marked],
     asked: &Asked,
@@ -151,10 +135,9 @@ fn tested(
     let mut paths = Vec::new();
     for finding in &mut report.findings {
         // A program that is gone, as those of documentation are, is one that no replay will recognise.
-        finding.program = fingerprint(&build.executable, origin.runtime).unwrap_or_default();
+        finding.program = identity(&build.executable, origin.runtime).unwrap_or_default();
         paths.push(write(finding, &Build::Cargo(build.clone()), &asked.findings, &mut Names::new(&program)));
     }
-    name_places(&mut object, &program);
     let is_this =
         |test: &Marked| test.executable == build.executable && Some(&test.function) == build.function.as_ref();
     // A test in documentation that panics, or one that catches the panic, says nothing but that it passed.
@@ -175,7 +158,7 @@ mod tests {
     use std::path::PathBuf;
 
     use clap::Parser;
-    use selvedge_driver::CoverageRecord;
+    use selvedge_protocol::CoverageRecord;
 
     use super::*;
     use crate::search::SearchFlags;
@@ -191,9 +174,9 @@ mod tests {
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let directory = std::env::temp_dir().join(format!("selvedge-reports-{}-{number}", std::process::id()));
         fs::create_dir_all(&directory).unwrap();
-        fs::write(directory.join(HERE), "").unwrap();
+        channel::open(&directory).unwrap();
         for (number, text) in texts.iter().enumerate() {
-            fs::write(directory.join(format!("{number}.json")), text).unwrap();
+            fs::write(directory.join(format!("{number}.report")), text).unwrap();
         }
         let asked = Typed::parse_from(["test", "--runs", "12"]).search.resolve();
         let nowhere = PathBuf::new;
@@ -214,7 +197,7 @@ mod tests {
 
     fn text(test: &str, coverage: CoverageRecord) -> String {
         let test = TestReport { runs: 12, coverage, ..TestReport::new(test) };
-        serde_json::to_string(&Report { tests: vec![test], ..Report::default() }).unwrap()
+        wire::encode(&Report { tests: vec![test], ..Report::default() })
     }
 
     #[test]
@@ -247,7 +230,7 @@ mod tests {
     fn a_report_that_is_none_is_told() {
         let seen = read_texts(&["{".to_owned()]);
         assert_eq!(seen.covered, Exit::Unknown);
-        assert!(seen.lines[0].starts_with("UNKNOWN"), "{:?}", seen.lines);
+        assert!(seen.missing[0].line().starts_with("UNKNOWN  0: its report could not be read"), "{:?}", seen.missing);
         assert_eq!(read_texts(&[]).covered, Exit::Pass);
     }
 }

@@ -14,7 +14,9 @@ use std::time::Instant;
 
 use clap::Args;
 use selvedge_driver::rust::{RustError, TARGET, cargo_environment, prepare_sysroot};
-use selvedge_driver::{EXCHANGE_VARIABLE, REPORT_VARIABLE, SETTINGS_VARIABLE, Settings, Watch, supported};
+use selvedge_driver::{Watch, supported};
+use selvedge_protocol::channel::{self, EXCHANGE_VARIABLE, SETTINGS_VARIABLE, TAKE_OVER_VARIABLE};
+use selvedge_protocol::{Settings, wire};
 
 use super::harness;
 use super::reports::{self, Origin};
@@ -25,9 +27,9 @@ use crate::findings::CargoBuild;
 use crate::guard::end_group;
 use crate::library::{self, Places};
 use crate::program::Scratch;
-use crate::report::json;
 use crate::report::print::{Printer, complain, keep_page};
 use crate::report::tested::Session;
+use crate::report::{Outcome, Rendered, Wanted};
 use crate::search::SearchFlags;
 
 /// What cargo splits encoded flags at.
@@ -167,7 +169,7 @@ pub fn run(flags: Flags, harness: Vec<OsString>, started: Instant) -> Result<Exi
     let tools = Tools::find()?;
     let temporary = std::env::temp_dir();
     let made = Scratch::new(&temporary).and_then(|scratch| {
-        std::fs::write(scratch.path().join(reports::HERE), "")?;
+        channel::open(scratch.path())?;
         Ok((Watch::new(scratch.path())?, scratch))
     });
     let (watch, scratch) = made.map_err(|error| Trouble::Reports(temporary, error))?;
@@ -200,7 +202,7 @@ pub fn run(flags: Flags, harness: Vec<OsString>, started: Instant) -> Result<Exi
     let build = cargo.build();
     let origin = Origin { build: &build, runtime: &tools.runtime, interrupted, passed: status.success() };
     let seen = reports::read(scratch.path(), &asked, &origin);
-    let nothing = seen.tests.is_empty() && seen.taken == 0 && seen.lines.is_empty();
+    let nothing = seen.tests.is_empty() && seen.taken == 0 && seen.missing.is_empty();
     let exit = match status.code() {
         // Nothing tested is no pass, unless nothing was to be tested.
         Some(0) if nothing && !cargo.harness.iter().any(|word| LISTS.iter().any(|lists| word == lists)) => Exit::Input,
@@ -211,7 +213,7 @@ pub fn run(flags: Flags, harness: Vec<OsString>, started: Instant) -> Result<Exi
         None => Exit::Unknown,
     };
     let exit = if interrupted { exit.worst(Exit::Unknown) } else { exit };
-    seen.lines.iter().for_each(|line| complain(&format!("{line}\n")));
+    seen.missing.iter().for_each(|missing| complain(&format!("{}\n", missing.line())));
     let manifest = cargo.manifest_path.as_deref().unwrap_or(Path::new("Cargo.toml"));
     let session = Session {
         file: &manifest.display().to_string(),
@@ -220,27 +222,29 @@ pub fn run(flags: Flags, harness: Vec<OsString>, started: Instant) -> Result<Exi
         time_max: asked.time_max,
         seconds: started.elapsed().as_secs_f64(),
         exit: Some(exit),
-        lines: &seen.lines,
+        missing: &seen.missing,
     };
-    let mut entry = session.entry_with(asked.html.is_some());
+    let wanted = Wanted::new(asked.html.is_some(), &asked.output);
+    let mut rendered = Outcome::Tested(session).render(wanted);
     match (seen.tests.is_empty(), seen.taken) {
         // What could not be tested was said.
-        (true, 0) if !seen.lines.is_empty() => entry.full.clear(),
+        (true, 0) if !seen.missing.is_empty() => rendered.text.clear(),
         (true, 0) => {
             let reason = "nothing was tested: no test called selvedge::explore or selvedge::object";
-            entry.full = format!("selvedge: {reason}\n");
             if exit == Exit::Input {
                 let trouble = crate::trouble::Trouble::new(&manifest.display().to_string(), reason);
-                entry.json = json::troubled(&trouble, started.elapsed().as_secs_f64());
+                let wrong = Outcome::wrong(trouble, started.elapsed().as_secs_f64()).render(wanted);
+                rendered = Rendered { page: rendered.page, ..wrong };
             }
+            rendered.text = format!("selvedge: {reason}\n");
         }
-        (true, taken) => entry.full = taken_by_tests(taken),
+        (true, taken) => rendered.text = taken_by_tests(taken),
         (false, 0) => {}
-        (false, taken) => entry.full += &format!("\n{}", taken_by_tests(taken)),
+        (false, taken) => rendered.text += &format!("\n{}", taken_by_tests(taken)),
     }
-    let unwritten = keep_page(asked.html.as_deref(), &mut entry);
+    let unwritten = keep_page(asked.html.as_deref(), &mut rendered);
     let mut printer = Printer::new(asked.json, asked.output, 1);
-    printer.print(entry);
+    printer.print(rendered);
     Ok(printer.finish().worst(unwritten))
 }
 
@@ -340,8 +344,7 @@ fn environment(tools: &Tools, reports: &Path, settings: &Settings) -> Vec<(Strin
             *value = with_flags(value, std::env::var(&name).ok(), std::env::var(kind).ok());
         }
     }
-    let settings = serde_json::to_string(settings).unwrap_or_default();
-    environment.push((SETTINGS_VARIABLE.into(), settings));
+    environment.push((SETTINGS_VARIABLE.into(), wire::encode(settings)));
     environment.push((harness::PRELOAD_VARIABLE.into(), tools.runtime.display().to_string()));
     environment
 }
@@ -402,7 +405,7 @@ impl Cargo {
         }
         let missing = |word: &&OsString| !more.iter().any(|flag| *flag == word.as_os_str());
         command.args(self.arguments.iter().filter(missing)).args(&self.harness);
-        command.envs(self.environment.iter().map(|(name, value)| (name, value))).env_remove(REPORT_VARIABLE);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value))).env_remove(TAKE_OVER_VARIABLE);
         // In a group of its own: Ctrl-C is answered here, and asks the search to stop. Standard input would stop it.
         command.process_group(0).stdin(Stdio::null());
         if self.quiet {

@@ -6,24 +6,24 @@ use std::sync::mpsc::Sender;
 use std::time::Instant;
 
 use clap::Args;
-use selvedge_history::certificate::{Certificate, Claim};
-use selvedge_history::check::{self, Answer, Unfit};
+use selvedge_history::check::{self, Unfit};
 use selvedge_history::counting::Unapproximated;
 use selvedge_history::format::Format;
 use selvedge_history::object::{Ambiguous, Kind, Misuse, Object, ObjectVisitor};
 use selvedge_history::quasi::CheckError;
-use selvedge_history::{Budget, Limit, Log, OpId, Value, Verdict};
+use selvedge_history::{Budget, Limit, Log, OpId, Value};
 
-use super::counted::{Counting, CountingFlags, Question};
+use super::counted::{Counting, CountingFlags};
 use super::quasi::{QuasiFlags, QuasiSettings};
-use super::{QuasiHistory, Unread, formats, objects, read, usage};
+use super::{Unread, formats, objects, read, usage};
 use crate::exit::Exit;
 use crate::limits::{LimitFlags, Limits};
 use crate::progress::{Phase, Progress};
 use crate::report::ci::OutputFlags;
-use crate::report::nothing::Nothing;
+use crate::report::outcome::{Counted, Decided, Nothing, QuasiDecided, Recorded};
 use crate::report::print::{Printer, keep, keep_page};
-use crate::report::{self, Decided, Entry};
+use crate::report::verdict::Criterion;
+use crate::report::{Outcome, Rendered, Wanted, json};
 use crate::source;
 use crate::trouble::Trouble;
 use crate::watch::{self, Ended};
@@ -45,7 +45,7 @@ pub struct Flags {
     format: Option<Format>,
 
     /// What a register holds before the first write, such as 0, nil or a text
-    #[arg(long, value_name = "VALUE", value_parser = initial, allow_hyphen_values = true)]
+    #[arg(long, value_name = "VALUE", value_parser = json::value, allow_hyphen_values = true)]
     initial: Option<Value>,
 
     /// Print one JSON document on standard output, and the report on standard error
@@ -71,17 +71,6 @@ pub struct Flags {
 
     #[command(flatten)]
     limits: LimitFlags,
-}
-
-/// An initial value: JSON, `nil`, or a bare text.
-pub(super) fn initial(text: &str) -> Result<Value, String> {
-    if text == "nil" {
-        return Ok(Value::Nil);
-    }
-    match serde_json::from_str::<serde_json::Value>(text) {
-        Err(_) => Ok(Value::text(text)),
-        Ok(json) => serde_json::from_value(json).map_err(|error| error.to_string()),
-    }
 }
 
 /// The flags as resolved.
@@ -149,31 +138,32 @@ pub fn run(settings: Settings) -> Exit {
     let mut printer = Printer::new(settings.json, settings.output.clone(), files.len());
     progress.quiet(settings.output.quiet);
     let mut unwritten = Exit::Pass;
-    let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Entry>| {
+    let wanted = settings.wanted();
+    let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Rendered>| {
         for (number, file) in (1..).zip(&settings.files) {
             progress.begin(number, &source::name(file));
-            let entry = examine(&settings, file, budget, progress);
+            let rendered = examine(&settings, file, budget, progress);
             // The other end is gone only when the process is about to end.
-            let _ = results.send(entry);
+            let _ = results.send(rendered);
         }
     };
-    let ended = watch::run(&limits, &progress, worker, |mut entry: Entry| {
+    let ended = watch::run(&limits, &progress, worker, |mut rendered: Rendered| {
         if let Some(path) = &certificate {
-            unwritten = unwritten.worst(keep(path, "certificate", entry.certificate.take()));
+            unwritten = unwritten.worst(keep(path, "certificate", rendered.certificate.take()));
         }
-        unwritten = unwritten.worst(keep_page(html.as_deref(), &mut entry));
-        printer.print(entry);
+        unwritten = unwritten.worst(keep_page(html.as_deref(), &mut rendered));
+        printer.print(rendered);
     });
     for (number, file) in (1..).zip(&files).skip(printer.printed()) {
         let name = source::name(file);
         match ended {
-            Ended::Done => unreachable!("one entry a file"),
+            Ended::Done => unreachable!("one outcome a file"),
             Ended::Cut(limit) => {
-                let mut entry = report::cut(&name, limit, &limits, &progress);
-                unwritten = unwritten.worst(keep_page(html.as_deref(), &mut entry));
-                printer.print(entry);
+                let mut rendered = Outcome::cut(&name, limit, &limits, &progress).render(wanted);
+                unwritten = unwritten.worst(keep_page(html.as_deref(), &mut rendered));
+                printer.print(rendered);
             }
-            Ended::Panicked => printer.print(report::bug(&name)),
+            Ended::Panicked => printer.print(Outcome::bug(&name).render(wanted)),
         }
         // Those after the one that was cut short were never begun.
         progress.begin(number + 1, &name);
@@ -181,27 +171,34 @@ pub fn run(settings: Settings) -> Exit {
     printer.finish().worst(unwritten)
 }
 
+impl Settings {
+    fn wanted(&self) -> Wanted {
+        let certificate = self.certificate.is_some();
+        Wanted { certificate, ..Wanted::new(self.html.is_some(), &self.output) }
+    }
+}
+
 /// Reads and checks one file, and reports.
-fn examine(settings: &Settings, path: &Path, budget: &Budget, progress: &Progress) -> Entry {
+fn examine(settings: &Settings, path: &Path, budget: &Budget, progress: &Progress) -> Rendered {
     let begun = Instant::now();
-    let file = source::name(path);
-    let cut = |limit: Limit| report::cut(&file, limit, &settings.limits, progress);
-    let troubled = |trouble: &Trouble| report::troubled(trouble, begun.elapsed().as_secs_f64());
+    let (file, wanted) = (source::name(path), settings.wanted());
+    let cut = |limit: Limit| Outcome::cut(&file, limit, &settings.limits, progress);
+    let wrong = |trouble: Trouble| Outcome::wrong(trouble, begun.elapsed().as_secs_f64());
     if let Some(limit) = budget.reached() {
-        return cut(limit);
+        return cut(limit).render(wanted);
     }
     let (format, log) = match read(path, settings.format, budget, progress) {
         Ok(read) => read,
-        Err(Unread::Limit(limit)) => return cut(limit),
-        Err(Unread::Trouble(trouble)) => return troubled(&trouble),
+        Err(Unread::Limit(limit)) => return cut(limit).render(wanted),
+        Err(Unread::Trouble(trouble)) => return wrong(trouble).render(wanted),
     };
     let read = Read { settings, file: &file, format: format.name(), log: &log, begun };
-    let entry = read.answer(budget, progress).unwrap_or_else(|trouble| troubled(&trouble));
+    let outcome = read.answer(budget, progress).unwrap_or_else(wrong);
     // A violation and wrong input are what they are; a pass would be one of every object.
-    if log.history.says_nothing() && matches!(entry.exit, Exit::Pass | Exit::Unknown) {
-        return read.nothing();
+    if log.history.says_nothing() && matches!(outcome.exit(), Exit::Pass | Exit::Unknown) {
+        return read.nothing().render(wanted);
     }
-    entry
+    outcome.render(wanted)
 }
 
 /// A file that was read.
@@ -213,9 +210,9 @@ struct Read<'a> {
     begun: Instant,
 }
 
-impl Read<'_> {
-    /// Asks what was asked for, and reports.
-    fn answer(&self, budget: &Budget, progress: &Progress) -> Result<Entry, Trouble> {
+impl<'a> Read<'a> {
+    /// Asks what was asked for.
+    fn answer(&self, budget: &Budget, progress: &Progress) -> Result<Outcome<'a>, Trouble> {
         if let Some(counting) = &self.settings.counting {
             return self.count(counting, budget, progress);
         }
@@ -229,8 +226,15 @@ impl Read<'_> {
         }
     }
 
+    /// The history, with how long it has taken so far.
+    fn recorded(&self) -> Recorded<'a> {
+        let Read { settings, file, format, log, begun } = *self;
+        let (initial, limits) = (self.initial(), &settings.limits);
+        Recorded { file, format, log, initial, seconds: begun.elapsed().as_secs_f64(), limits }
+    }
+
     /// The initial value given, or else the one that the file states.
-    fn initial(&self) -> Option<&Value> {
+    fn initial(&self) -> Option<&'a Value> {
         self.settings.initial.as_ref().or(self.log.initial.as_ref())
     }
 
@@ -240,29 +244,24 @@ impl Read<'_> {
         kind.map_err(|ambiguous| untold(self.file, self.log, &ambiguous))
     }
 
-    /// The report on a history that says nothing.
-    fn nothing(&self) -> Entry {
+    /// A history that says nothing.
+    fn nothing(&self) -> Outcome<'a> {
         let kernel = self.settings.counting.as_ref().is_some_and(Counting::is_by_kernel);
-        let nothing = Nothing {
-            file: self.file,
-            format: self.format,
-            log: self.log,
-            object: self.kind().ok().filter(|_| !kernel).map(Kind::name),
-            criterion: if self.settings.quasi.is_some() { report::quasi::CRITERION } else { report::json::CRITERION },
-            seconds: self.begun.elapsed().as_secs_f64(),
-            limits: &self.settings.limits,
-        };
-        nothing.entry()
+        let quasi = self.settings.quasi.is_some();
+        Outcome::Nothing(Nothing {
+            of: self.recorded(),
+            object: self.kind().ok().filter(|_| !kernel),
+            criterion: if quasi { Criterion::QuasiLinearizability } else { Criterion::Linearizability },
+        })
     }
 
     /// Picks the object, or reads the kernel, and counts.
-    fn count(&self, counting: &Counting, budget: &Budget, progress: &Progress) -> Result<Entry, Trouble> {
-        let Read { settings, file, format, log, begun } = *self;
-        let (initial, page) = (self.initial(), settings.html.is_some());
-        let question = Question { file, format, log, counting, initial, limits: &settings.limits, begun, page };
+    fn count(&self, counting: &Counting, budget: &Budget, progress: &Progress) -> Result<Outcome<'a>, Trouble> {
+        let Read { file, log, .. } = *self;
         if let Some(formula) = counting.formula()? {
             progress.checking("kernel", budget);
-            return question.by_kernel(&formula, budget).map_err(|unknown| {
+            let counted = counting.by_kernel(&self.recorded(), &formula, budget);
+            return counted.map(|counted| self.counted(counted)).map_err(|unknown| {
                 let line = if unknown.at_return { log.return_line(unknown.op) } else { log.call_line(unknown.op) };
                 Trouble::new(file, &unknown)
                     .at(line, None)
@@ -274,52 +273,47 @@ impl Read<'_> {
         }
         let kind = self.kind()?;
         progress.checking(kind.name(), budget);
-        question.by_object(kind, budget).map_err(|error| match error {
+        let counted = counting.by_object(&self.recorded(), kind, budget);
+        counted.map(|counted| self.counted(counted)).map_err(|error| match error {
             Unapproximated::Unfit(unfit) => misfit(file, log, kind, &unfit),
             other => Trouble::new(file, other).advise("without --approximate the history is decided"),
         })
     }
 
+    /// What counting saw, with how long it took.
+    fn counted(&self, counted: Counted<'a>) -> Outcome<'a> {
+        Outcome::Counted(Counted { of: self.recorded(), ..counted })
+    }
+
     /// Asks for quasi linearizability.
-    fn examine_quasi(&self, quasi: &QuasiSettings, budget: &Budget, progress: &Progress) -> Result<Entry, Trouble> {
-        let Read { settings, file, format, log, begun } = *self;
+    fn examine_quasi(
+        &self,
+        quasi: &QuasiSettings,
+        budget: &Budget,
+        progress: &Progress,
+    ) -> Result<Outcome<'a>, Trouble> {
+        let Read { file, log, .. } = *self;
         let kind = self.kind()?;
         progress.checking(kind.name(), budget);
-        let (initial, limits, page) = (self.initial(), &settings.limits, settings.html.is_some());
-        let history = QuasiHistory { file, format, log, kind, initial, begun, limits, page };
-        quasi.examine(&history, settings.certificate.is_some(), budget).map_err(|error| match error {
+        let answered = quasi.answer(log, kind, self.initial(), budget);
+        let (relaxed, answer) = answered.map_err(|error| match error {
             CheckError::Unfit(unfit) => misfit(file, log, kind, &unfit),
             error => Trouble::new(file, error)
                 .advise(format!("it was read as a history of a {kind}; --object NAME says what it is of")),
-        })
+        })?;
+        Ok(Outcome::Quasi(Box::new(QuasiDecided { of: self.recorded(), relaxed, answer })))
     }
 
     /// Asks for linearizability.
-    fn decide(&self, budget: &Budget, progress: &Progress) -> Result<Entry, Trouble> {
-        let Read { settings, file, format, log, begun } = *self;
+    fn decide(&self, budget: &Budget, progress: &Progress) -> Result<Outcome<'a>, Trouble> {
+        let Read { settings, file, log, .. } = *self;
         let kind = self.kind()?;
         progress.checking(kind.name(), budget);
-        let initial = self.initial();
-        let answer = check::check(log, kind, initial, budget).map_err(|unfit| misfit(file, log, kind, &unfit))?;
+        let answered = check::check(log, kind, self.initial(), budget);
+        let answer = answered.map_err(|unfit| misfit(file, log, kind, &unfit))?;
         progress.enter(Phase::Writing);
-        let decided = Decided {
-            file,
-            format,
-            log,
-            initial,
-            answer: &answer,
-            seconds: begun.elapsed().as_secs_f64(),
-            limits: &settings.limits,
-            evidence_kept: settings.json || settings.certificate.is_some(),
-        };
-        let mut entry = decided.entry();
-        if settings.html.is_some() {
-            entry.html = Some(decided.html());
-        }
-        if settings.certificate.is_some() {
-            entry.certificate = certificate(answer, initial.cloned(), log);
-        }
-        Ok(entry)
+        let evidence_kept = settings.json || settings.certificate.is_some();
+        Ok(Outcome::Decided(Decided { of: self.recorded(), answer, evidence_kept }))
     }
 }
 
@@ -361,42 +355,5 @@ fn misfit(file: &str, log: &Log, kind: Kind, unfit: &Unfit) -> Trouble {
             trouble.at(line, None).advise(advice)
         }
         None => trouble.advise(format!("--initial VALUE says what a {} starts with", kind.name())),
-    }
-}
-
-/// The certificate of a verdict, ready to be written.
-fn certificate(answer: Answer, initial: Option<Value>, log: &Log) -> Option<Vec<u8>> {
-    let claim = match answer.verdict {
-        Verdict::Pass(linearizations) => Claim::Pass { linearizations },
-        Verdict::Fail(failure) => Claim::Fail { failure },
-        Verdict::Unknown(_) => return None,
-    };
-    let certificate = Certificate::new(answer.kind.name(), initial, log.history.len() as u64, claim);
-    let mut text = report::json::write(&certificate);
-    text.push('\n');
-    Some(text.into_bytes())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn initial_values_are_json_or_text() {
-        for (text, expected) in [
-            ("0", Value::Int(0)),
-            ("-1", Value::Int(-1)),
-            ("nil", Value::Nil),
-            ("null", Value::Nil),
-            ("true", Value::Bool(true)),
-            ("x", Value::text("x")),
-            ("\"0\"", Value::text("0")),
-            ("\"\"", Value::text("")),
-            ("[1,2]", Value::list([Value::Int(1), Value::Int(2)])),
-        ] {
-            assert_eq!(initial(text), Ok(expected), "{text}");
-        }
-        assert!(initial("1.5").is_err());
-        assert!(initial("{\"a\":1}").is_err());
     }
 }

@@ -15,8 +15,9 @@ use super::{Unread, formats, output, read};
 use crate::exit::Exit;
 use crate::limits::{LimitFlags, Limits};
 use crate::progress::{Phase, Progress};
-use crate::report;
+use crate::report::Outcome;
 use crate::report::print::complain;
+use crate::report::text;
 use crate::source;
 use crate::trouble::Trouble;
 use crate::watch::{self, Ended};
@@ -92,15 +93,15 @@ pub fn run(settings: Settings) -> Exit {
                 Exit::Input
             }
             Err(Unread::Limit(limit)) => {
-                complain(&report::cut(&name, limit, &limits, &progress).full);
+                complain(&text::of(&Outcome::cut(&name, limit, &limits, &progress)).0);
                 Exit::Unknown
             }
         };
     });
     match ended {
-        Ended::Cut(limit) if !finished => complain(&report::cut(&name, limit, &limits, &progress).full),
+        Ended::Cut(limit) if !finished => complain(&text::of(&Outcome::cut(&name, limit, &limits, &progress)).0),
         Ended::Panicked => {
-            complain(&report::bug(&name).full);
+            complain(&text::of(&Outcome::bug(&name)).0);
             exit = Exit::Bug;
         }
         Ended::Done | Ended::Cut(_) => {}

@@ -8,14 +8,15 @@ use std::process::Command;
 
 use clap::Args;
 use selvedge_driver::rust::toolchain;
-use selvedge_driver::{self as driver, FindingKind, Search, supported};
+use selvedge_driver::{self as driver, supported};
+use selvedge_protocol::{FindingKind, Search, Settings};
 use serde::Serialize;
 
 use crate::cache;
 use crate::exit::Exit;
 use crate::library::Places;
 use crate::program::{Recipe, Scratch};
-use crate::report::json::VERSION;
+use crate::report::json;
 use crate::report::print::say;
 use crate::report::text::{FAIL, FAINT, PASS, UNKNOWN, clean, paint, paragraph};
 
@@ -34,14 +35,14 @@ pub struct Flags {
 /// How it stands with one thing.
 #[derive(Serialize)]
 struct Finding {
-    /// What it is for.
-    what: &'static str,
-    state: State,
-    /// What was seen.
-    says: String,
     /// How to get what is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
+    /// What was seen.
+    says: String,
+    state: State,
+    /// What it is for.
+    what: &'static str,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
@@ -76,8 +77,7 @@ pub fn run(flags: &Flags) -> Exit {
     findings.push(debugger());
     let usable = findings.iter().any(|finding| [C, CXX, RUST].contains(&finding.what) && finding.state == State::Good);
     if flags.json {
-        let document = serde_json::json!({"version": VERSION, "usable": usable, "findings": findings});
-        say(&format!("{document:#}\n"));
+        say(&json::doctor(usable, &findings));
     } else {
         let text: String = findings.iter().map(Finding::text).collect();
         let end =
@@ -172,12 +172,12 @@ fn trial(cc: &str, file: &str, text: &str, places: &Places) -> Result<u64, Strin
     let directory = scratch.path().to_path_buf();
     let recipe = Recipe { directory, cc: cc.to_owned(), flags: vec![], sources: vec![source] };
     let built = recipe.build(places, &temporary).map_err(|trouble| trouble.reason)?;
-    let settings = driver::Settings { search: Search::Bounded, ..driver::Settings::default() };
+    let settings = Settings { search: Search::Bounded, ..Settings::default() };
     let session = driver::run(&built.program, &settings, &built.directory).map_err(|error| error.to_string())?;
     let found = session.report.tests.iter().flat_map(|test| &test.findings).next();
     match found {
         Some(finding) if finding.kind == FindingKind::Assertion => Ok(finding.run),
-        Some(finding) => Err(format!("a trial ended with {}: {}", finding.kind.name(), finding.message)),
+        Some(finding) => Err(format!("a trial ended with {}: {}", finding.kind.name(), finding.cause)),
         None => Err("a trial that should fail under some schedules did not fail".to_owned()),
     }
 }

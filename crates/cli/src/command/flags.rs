@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use selvedge_driver::{ASSEMBLER, Compiler, assemble, supported};
+use selvedge_driver::{HEADER, headers_hash, write_headers};
 
 use super::convert::to_file_or_stdout;
 use super::output;
 use crate::cache;
 use crate::exit::Exit;
 use crate::library::Places;
-use crate::program::{HEADER, hash, headers_hash, write_headers};
+use crate::program::hash;
 use crate::report::print::{complain, say};
 use crate::report::tested::quoted;
 use crate::trouble::Trouble;

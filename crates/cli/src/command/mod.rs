@@ -19,7 +19,6 @@ mod test;
 mod verify;
 
 pub use flags::stands_in_for_assembler;
-pub use quasi::History as QuasiHistory;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -70,7 +69,7 @@ pub enum Flags {
 
 /// The commands as resolved.
 pub enum Settings {
-    Test(test::Settings),
+    Test(Box<test::Settings>),
     Replay(replay::Settings),
     Check(check::Settings),
     Model(model::Settings),
@@ -90,7 +89,7 @@ impl Flags {
     /// Resolves the flags; the error is one of usage.
     pub fn resolve(self, started: Instant) -> Result<Settings, clap::Error> {
         Ok(match self {
-            Flags::Test(flags) => Settings::Test(flags.resolve(started)),
+            Flags::Test(flags) => Settings::Test(Box::new(flags.resolve(started))),
             Flags::Replay(flags) => Settings::Replay(flags.resolve(started)),
             Flags::Check(flags) => Settings::Check(flags.resolve(started)?),
             Flags::Monitor(flags) => Settings::Monitor(flags.resolve()?),
@@ -111,7 +110,7 @@ impl Flags {
 /// Runs the command.
 pub fn run(settings: Settings) -> Exit {
     match settings {
-        Settings::Test(settings) => test::run(settings),
+        Settings::Test(settings) => test::run(*settings),
         Settings::Replay(settings) => replay::run(settings),
         Settings::Check(settings) => check::run(settings),
         Settings::Monitor(settings) => monitor::run(settings),

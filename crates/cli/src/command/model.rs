@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use selvedge_history::{Budget, Limit};
-use selvedge_model::language::Model;
-use selvedge_model::{Drawn, Verdict, draw_space, space_to_dot, trace_to_dot, trace_to_svg};
+use selvedge_model::language::{ClaimKind, Model};
+use selvedge_model::{Verdict, draw_space, space_to_dot, trace_to_dot, trace_to_svg};
 
 use crate::exit::Exit;
 use crate::limits::{LimitFlags, Limits};
 use crate::progress::{Phase, Progress};
-use crate::report::Entry;
 use crate::report::ci::OutputFlags;
-use crate::report::model::{Checked, Outcome, Page};
+use crate::report::outcome::{Assertion, Ending, Graph, GraphOf, Modelled, Undrawn, WrongModel};
 use crate::report::print::{Printer, complain, keep_page};
+use crate::report::{Outcome, Rendered, Wanted};
 use crate::source;
 use crate::trouble::Trouble;
 use crate::watch::{self, Ended};
@@ -106,22 +106,22 @@ impl Flags {
     }
 }
 
-/// An assertion to check: its number, its text and what it claims in a word.
+/// An assertion to check: its number, its text and what it claims.
 #[derive(Clone)]
 struct Claim {
     number: usize,
     text: String,
-    criterion: &'static str,
+    kind: ClaimKind,
 }
 
 impl Claim {
-    fn ended(&self, outcome: Outcome, seconds: f64) -> Checked {
-        Checked { number: self.number, text: self.text.clone(), criterion: self.criterion, outcome, seconds }
+    fn ended(&self, ending: Ending, seconds: f64) -> Assertion {
+        Assertion { number: self.number, text: self.text.clone(), claim: self.kind, ending, seconds }
     }
 
     /// It was not finished when a limit was reached.
-    fn unfinished(&self, limit: Limit) -> Checked {
-        self.ended(Outcome::Unfinished(limit_name(limit)), 0.0)
+    fn unfinished(&self, limit: Limit) -> Assertion {
+        self.ended(Ending::Unfinished(limit), 0.0)
     }
 }
 
@@ -130,9 +130,9 @@ enum Told {
     /// The text, and what is asked of it.
     Asked(String, Vec<Claim>),
     /// What came of one assertion.
-    Checked(Arc<Checked>),
+    Checked(Arc<Assertion>),
     /// The whole report.
-    Reported(Entry),
+    Reported(Rendered),
 }
 
 /// Checks the model and reports.
@@ -151,79 +151,85 @@ pub fn run(settings: Settings) -> Exit {
     let ended = watch::run(&settings.limits, &progress, worker, |told| match told {
         Told::Asked(text, claims) => asked = Some((text, claims)),
         Told::Checked(one) => checked.push(one),
-        Told::Reported(entry) => reported = Some(entry),
+        Told::Reported(rendered) => reported = Some(rendered),
     });
-    let name = source::name(&settings.file);
-    let mut entry = match (reported, ended, asked) {
-        (Some(entry), ..) => entry,
-        (None, Ended::Done, _) => unreachable!("one entry a file"),
+    let (name, wanted) = (source::name(&settings.file), settings.wanted());
+    let mut rendered = match (reported, ended, asked) {
+        (Some(rendered), ..) => rendered,
+        (None, Ended::Done, _) => unreachable!("one outcome a file"),
         (None, Ended::Panicked, _) => {
-            printer.print(crate::report::bug(&name));
+            printer.print(Outcome::bug(&name).render(wanted));
             return printer.finish();
         }
-        (None, Ended::Cut(limit), None) => crate::report::cut(&name, limit, &settings.limits, &progress),
+        (None, Ended::Cut(limit), None) => Outcome::cut(&name, limit, &settings.limits, &progress).render(wanted),
         (None, Ended::Cut(limit), Some((text, claims))) => cut(&settings, &text, &claims, checked, limit),
     };
-    let unwritten = keep_page(settings.html.as_deref(), &mut entry);
-    printer.print(entry);
+    let unwritten = keep_page(settings.html.as_deref(), &mut rendered);
+    printer.print(rendered);
     printer.finish().worst(unwritten)
 }
 
 /// The report when the worker did not answer in time: what was finished stands, the rest is unknown.
-fn cut(settings: &Settings, text: &str, claims: &[Claim], mut checked: Vec<Arc<Checked>>, limit: Limit) -> Entry {
+fn cut(settings: &Settings, text: &str, claims: &[Claim], mut checked: Vec<Arc<Assertion>>, limit: Limit) -> Rendered {
     let rest: Vec<_> = claims.iter().skip(checked.len()).map(|claim| Arc::new(claim.unfinished(limit))).collect();
     checked.extend(rest);
     let name = source::name(&settings.file);
-    let mut page = settings.page(&name, text);
-    (page.checked, page.seconds) = (checked, settings.limits.started.elapsed().as_secs_f64());
-    if let Some(path) = &settings.dot {
-        page.dot = Some(format!("{} was not written", source::name(path)));
-    }
-    let mut entry = page.entry();
-    if settings.html.is_some() {
-        let spaces: Vec<Option<Drawn>> = page.checked.iter().map(|_| None).collect();
-        entry.html = Some(page.html(&entry.full, &spaces));
-    }
-    entry
+    let modelled = Modelled {
+        spaces: checked.iter().map(|_| None).collect(),
+        assertions: checked,
+        seconds: settings.limits.started.elapsed().as_secs_f64(),
+        graph: settings.dot.as_ref().map(|path| Graph { file: source::name(path), shows: Err(Undrawn::Unfinished) }),
+        ..settings.modelled(&name, text)
+    };
+    Outcome::Modelled(modelled).render(settings.wanted())
 }
 
 impl Settings {
-    /// A report in which nothing was checked yet.
-    fn page<'a>(&'a self, file: &'a str, text: &'a str) -> Page<'a> {
-        Page {
+    fn wanted(&self) -> Wanted {
+        Wanted::new(self.html.is_some(), &self.output)
+    }
+
+    /// A model of which nothing was checked yet.
+    fn modelled<'a>(&'a self, file: &'a str, text: &'a str) -> Modelled<'a> {
+        Modelled {
             file,
             text,
             stats: self.stats,
             states_max: self.states_max,
             jobs: self.jobs,
             limits: &self.limits,
-            checked: Vec::new(),
+            assertions: Vec::new(),
+            spaces: Vec::new(),
             seconds: 0.0,
-            dot: None,
+            graph: None,
         }
     }
 }
 
 /// Reads, compiles, checks, reports.
-fn examine(settings: &Settings, budget: &Budget, progress: &Progress, tell: &dyn Fn(Told)) -> Entry {
-    let begun = Instant::now();
+fn examine(settings: &Settings, budget: &Budget, progress: &Progress, tell: &dyn Fn(Told)) -> Rendered {
+    let (begun, wanted) = (Instant::now(), settings.wanted());
     progress.enter(Phase::Proving);
     let file = source::name(&settings.file);
-    let troubled = |trouble: &Trouble| crate::report::troubled(trouble, begun.elapsed().as_secs_f64());
+    let seconds = || begun.elapsed().as_secs_f64();
+    let wrong = |trouble: Trouble| Outcome::wrong(trouble, seconds()).render(wanted);
     let text = match read(&settings.file) {
         Ok(text) => text,
-        Err(error) => return troubled(&Trouble::io(&file, &error)),
+        Err(error) => return wrong(Trouble::io(&file, &error)),
     };
     let model = match Model::new(&text) {
         Ok(model) => model,
-        Err(errors) => return crate::report::model::wrong(&file, &text, &errors, begun.elapsed().as_secs_f64()),
+        Err(errors) => {
+            let wrong = WrongModel { file: &file, text: &text, errors: &errors, seconds: seconds() };
+            return Outcome::WrongModel(wrong).render(wanted);
+        }
     };
     let chosen = match chosen(settings, &model, &file) {
         Ok(chosen) => chosen,
-        Err(trouble) => return troubled(&trouble),
+        Err(trouble) => return wrong(trouble),
     };
     tell(Told::Asked(text.clone(), chosen.clone()));
-    let mut page = settings.page(&file, &text);
+    let mut modelled = settings.modelled(&file, &text);
     let claims = chosen.len();
     for (at, claim) in chosen.iter().enumerate() {
         progress.proving(at + 1, claims);
@@ -232,19 +238,17 @@ fn examine(settings: &Settings, budget: &Budget, progress: &Progress, tell: &dyn
             None => check(settings, &model, claim, budget),
         });
         tell(Told::Checked(Arc::clone(&checked)));
-        page.checked.push(checked);
+        modelled.assertions.push(checked);
     }
     if let Some(path) = &settings.dot {
-        page.dot = draw(path, &model, &page.checked);
+        modelled.graph = draw(path, &model, &modelled.assertions);
     }
-    page.seconds = begun.elapsed().as_secs_f64();
-    let mut entry = page.entry();
-    if settings.html.is_some() {
-        let space = |checked: &Arc<Checked>| draw_space(&model.subject(checked.number - 1), STATES_IN_PAGE).ok()?.ok();
-        let spaces: Vec<Option<Drawn>> = page.checked.iter().map(space).collect();
-        entry.html = Some(page.html(&entry.full, &spaces));
+    modelled.seconds = seconds();
+    if wanted.page {
+        let space = |one: &Arc<Assertion>| draw_space(&model.subject(one.number - 1), STATES_IN_PAGE).ok()?.ok();
+        modelled.spaces = modelled.assertions.iter().map(space).collect();
     }
-    entry
+    Outcome::Modelled(modelled).render(wanted)
 }
 
 /// The assertions to check, with their texts.
@@ -262,7 +266,7 @@ fn chosen(settings: &Settings, model: &Model, file: &str) -> Result<Vec<Claim>, 
         [] => (1..=all.len()).collect(),
         chosen => chosen.to_vec(),
     };
-    let claim = |number: usize| Claim { number, text: all[number - 1].clone(), criterion: model.criterion(number - 1) };
+    let claim = |number: usize| Claim { number, text: all[number - 1].clone(), kind: model.claim(number - 1) };
     Ok(numbers.into_iter().map(claim).collect())
 }
 
@@ -278,7 +282,7 @@ fn read(path: &Path) -> std::io::Result<String> {
 }
 
 /// Checks one assertion, for as long as the budget lasts.
-fn check(settings: &Settings, model: &Model, claim: &Claim, budget: &Budget) -> Checked {
+fn check(settings: &Settings, model: &Model, claim: &Claim, budget: &Budget) -> Assertion {
     let cancel = Arc::new(AtomicBool::new(false));
     let done = AtomicBool::new(false);
     let search = selvedge_model::Settings {
@@ -305,15 +309,15 @@ fn check(settings: &Settings, model: &Model, claim: &Claim, budget: &Budget) -> 
         });
         model.check(claim.number - 1, &search)
     });
-    let outcome = match outcome {
+    let ending = match outcome {
         Ok(answer) => {
             // Only a search that was cancelled ended because of the budget.
             let cancelled = answer.verdict == Verdict::Unknown(selvedge_model::Limit::Interrupted);
-            Outcome::Answer(answer, budget.reached().filter(|_| cancelled).map(limit_name))
+            Ending::Answer(answer, budget.reached().filter(|_| cancelled))
         }
-        Err(trouble) => Outcome::Trouble(trouble),
+        Err(trouble) => Ending::Trouble(trouble),
     };
-    claim.ended(outcome, begun.elapsed().as_secs_f64())
+    claim.ended(ending, begun.elapsed().as_secs_f64())
 }
 
 /// Does something at the end of a scope, however that is left.
@@ -325,36 +329,31 @@ impl<F: Fn()> Drop for Finally<F> {
     }
 }
 
-fn limit_name(limit: Limit) -> &'static str {
-    match limit {
-        Limit::Time => "time",
-        Limit::Memory => "memory",
-        Limit::Interrupted => "interrupted",
-    }
-}
-
-/// Writes the graph; answers a sentence about it.
-fn draw(path: &Path, model: &Model, checked: &[Arc<Checked>]) -> Option<String> {
-    let name = source::name(path);
+/// Writes the graph; answers what became of it.
+fn draw(path: &Path, model: &Model, checked: &[Arc<Assertion>]) -> Option<Graph> {
+    let file = source::name(path);
     let shown = checked.iter().find_map(|checked| Some((checked, checked.trace()?)));
     let svg = path.extension().is_some_and(|extension| extension == "svg");
-    let (graph, what) = match (shown, checked.first()) {
+    let drawn = match (shown, checked.first()?) {
         (Some((checked, trace)), _) => {
             let graph = if svg { trace_to_svg(trace) } else { trace_to_dot(trace) };
-            (graph, format!("the run of assertion {}", checked.number))
+            Ok((graph, GraphOf::Run(checked.number)))
         }
-        (None, Some(_)) if svg => return Some(format!("{name} was not written: there is no run to draw")),
-        (None, Some(first)) => match space_to_dot(&model.subject(first.number - 1), STATES_DRAWN) {
-            Ok(Ok(graph)) => (graph, "all states".to_owned()),
-            Ok(Err(_)) => return Some(format!("{name} was not written: there are more than {STATES_DRAWN} states")),
-            Err(trouble) => return Some(format!("{name} was not written: {trouble}")),
+        (None, _) if svg => Err(Undrawn::NoRun),
+        (None, first) => match space_to_dot(&model.subject(first.number - 1), STATES_DRAWN) {
+            Ok(Ok(graph)) => Ok((graph, GraphOf::States)),
+            Ok(Err(_)) => Err(Undrawn::TooManyStates(STATES_DRAWN)),
+            Err(trouble) => Err(Undrawn::Trouble(trouble)),
         },
-        (None, None) => return None,
+    };
+    let (graph, shows) = match drawn {
+        Ok(drawn) => drawn,
+        Err(undrawn) => return Some(Graph { file, shows: Err(undrawn) }),
     };
     match std::fs::write(path, graph) {
-        Ok(()) => Some(format!("{name} shows {what}")),
+        Ok(()) => Some(Graph { file, shows: Ok(shows) }),
         Err(error) => {
-            complain(&format!("{}\n", Trouble::new(&name, format!("cannot write the graph: {error}"))));
+            complain(&format!("{}\n", Trouble::new(&file, format!("cannot write the graph: {error}"))));
             None
         }
     }

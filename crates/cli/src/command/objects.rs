@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use selvedge_driver::ObjectSettings;
+use clap::Args;
+use selvedge_protocol::{Given, ObjectOptions};
 
 use super::counted::approximation;
 use super::quasi::ReadingFlags;
@@ -38,15 +38,15 @@ pub struct ObjectFlags {
 
     /// Test every matrix up to N threads with N calls each
     #[arg(long, value_name = "N")]
-    auto: Option<u64>,
+    auto: Option<usize>,
 
     /// How many threads random matrices have
     #[arg(long, value_name = "N")]
-    threads: Option<u64>,
+    threads: Option<usize>,
 
     /// How many calls each of them makes
     #[arg(long, value_name = "N")]
-    ops: Option<u64>,
+    ops: Option<usize>,
 
     /// How many random matrices are tested; --seed says which
     #[arg(long, value_name = "N")]
@@ -69,58 +69,28 @@ pub struct ObjectFlags {
     every_matrix: bool,
 }
 
-/// An option that is one of a few words.
-fn named(option: &str, flag: impl ValueEnum) -> String {
-    let value = flag.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned());
-    format!("{option} {value}")
-}
-
 impl ObjectFlags {
-    /// Those that were given, as they are typed.
-    pub fn given(&self) -> Vec<&'static str> {
-        let readings = &self.readings;
-        let flags = [
-            ("--matrix", !self.matrix.is_empty()),
-            ("--shape", !self.shape.is_empty()),
-            ("--quasi", self.quasi.is_some()),
-            ("--specification", self.specification.is_some()),
-            ("--approximate", self.approximate.is_some()),
-            ("--reading", readings.reading.is_some()),
-            ("--causality", readings.causality.is_some()),
-            ("--order", readings.order.is_some()),
-            ("--auto", self.auto.is_some()),
-            ("--threads", self.threads.is_some()),
-            ("--ops", self.ops.is_some()),
-            ("--samples", self.samples.is_some()),
-            ("--observations", self.observations.is_some()),
-            ("--write-observations", self.write_observations.is_some()),
-            ("--no-shrink", self.no_shrink),
-            ("--every-matrix", self.every_matrix),
-        ];
-        flags.into_iter().filter(|(_, given)| *given).map(|(flag, _)| flag).collect()
-    }
-
     /// The options that they stand for.
-    pub fn resolve(self) -> ObjectSettings {
-        let mut options: Vec<String> = self.matrix.iter().map(|text| format!("matrix {text}")).collect();
-        options.extend(self.shape.iter().map(|text| format!("shape {text}")));
-        options.extend(self.quasi.map(|text| format!("only-quasi {text}")));
-        options.extend(self.specification.map(|text| format!("specification {text}")));
-        options.extend(self.approximate.map(|k| format!("approximate k={k}")));
-        options.extend(self.readings.reading.map(|flag| named("reading", flag)));
-        options.extend(self.readings.causality.map(|flag| named("causality", flag)));
-        options.extend(self.readings.order.map(|flag| named("order", flag)));
-        let numbers = [("auto", self.auto), ("threads", self.threads), ("ops", self.ops), ("samples", self.samples)];
-        options.extend(numbers.iter().filter_map(|(name, number)| Some(format!("{name} {}", (*number)?))));
+    pub fn resolve(self) -> ObjectOptions {
+        let matrices = self.matrix.into_iter().map(Given::Matrix).chain(self.shape.into_iter().map(Given::Shape));
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path).display().to_string();
-        options.extend(self.observations.map(|path| format!("observations {}", absolute(path))));
-        options.extend(self.write_observations.map(|path| format!("write-observations {}", absolute(path))));
-        if self.no_shrink {
-            options.push("no-shrink".to_owned());
+        ObjectOptions {
+            matrices: matrices.collect(),
+            quasi: self.quasi.into_iter().collect(),
+            specification: self.specification,
+            approximate: self.approximate.map(usize::from),
+            reading: self.readings.reading.map(Into::into),
+            causality: self.readings.causality.map(Into::into),
+            order: self.readings.order.map(Into::into),
+            auto: self.auto,
+            threads: self.threads,
+            ops: self.ops,
+            samples: self.samples,
+            observations: self.observations.map(absolute),
+            write_observations: self.write_observations.map(absolute),
+            as_it_is: self.no_shrink,
+            keep_going: self.every_matrix,
+            ..ObjectOptions::default()
         }
-        if self.every_matrix {
-            options.push("keep-going".to_owned());
-        }
-        ObjectSettings { options }
     }
 }

@@ -1,18 +1,13 @@
 //! `selvedge check --quasi`: decides whether recorded histories are quasi linearizable.
 
-use std::time::Instant;
-
 use clap::{Args, ValueEnum};
-use selvedge_history::certificate::quasi::{QuasiCertificate, QuasiClaim, VERSION};
 use selvedge_history::object::Kind;
 use selvedge_history::quasi::{self, Answer, Causality, CheckError, Order, Reading, Relaxation, Rules};
-use selvedge_history::{Budget, Log, Value, Verdict};
+use selvedge_history::{Budget, Log, Value};
+use selvedge_protocol as protocol;
 
 use super::usage;
-use crate::limits::Limits;
-use crate::report::Entry;
-use crate::report::json;
-use crate::report::quasi::{Decided, Relaxed};
+use crate::report::outcome::Relaxed;
 
 /// The largest factor that `--quasi-min` tries unless a larger one is given.
 const FACTOR_TRIED: u32 = 16;
@@ -72,6 +67,33 @@ pub enum OrderFlag {
     Strict,
 }
 
+impl From<ReadingFlag> for protocol::Reading {
+    fn from(flag: ReadingFlag) -> Self {
+        match flag {
+            ReadingFlag::Prefix => protocol::Reading::Prefix,
+            ReadingFlag::Closed => protocol::Reading::Closed,
+        }
+    }
+}
+
+impl From<CausalityFlag> for protocol::Causality {
+    fn from(flag: CausalityFlag) -> Self {
+        match flag {
+            CausalityFlag::Causal => protocol::Causality::Causal,
+            CausalityFlag::Free => protocol::Causality::Free,
+        }
+    }
+}
+
+impl From<OrderFlag> for protocol::Order {
+    fn from(flag: OrderFlag) -> Self {
+        match flag {
+            OrderFlag::Distance => protocol::Order::Distance,
+            OrderFlag::Strict => protocol::Order::Strict,
+        }
+    }
+}
+
 /// The flags as resolved.
 #[derive(Clone)]
 pub struct QuasiSettings {
@@ -119,30 +141,15 @@ impl QuasiFlags {
     }
 }
 
-/// A history that was read.
-pub struct History<'a> {
-    /// The file's name.
-    pub file: &'a str,
-    /// The file's format.
-    pub format: &'static str,
-    /// The history.
-    pub log: &'a Log,
-    /// What it is of.
-    pub kind: Kind,
-    /// The initial value that holds, if one was stated.
-    pub initial: Option<&'a Value>,
-    /// When reading began.
-    pub begun: Instant,
-    /// The limits it runs under.
-    pub limits: &'a Limits,
-    /// Whether a page is wanted.
-    pub page: bool,
-}
-
 impl QuasiSettings {
-    /// Decides a history and reports.
-    pub fn examine(&self, history: &History<'_>, certified: bool, budget: &Budget) -> Result<Entry, CheckError> {
-        let (log, kind, initial) = (history.log, history.kind, history.initial);
+    /// Decides a history: what was allowed, and the answer.
+    pub fn answer(
+        &self,
+        log: &Log,
+        kind: Kind,
+        initial: Option<&Value>,
+        budget: &Budget,
+    ) -> Result<(Relaxed, Answer), CheckError> {
         let (relaxation, factor, answer) = match self.least {
             None => {
                 let answer = quasi::check(log, kind, initial, &self.relaxation, &self.rules, budget)?;
@@ -154,62 +161,7 @@ impl QuasiSettings {
                 (asked.with_factor(factor.unwrap_or(most)), factor, answer)
             }
         };
-        let relaxed = Relaxed {
-            classes: relaxation.to_string(),
-            reading: reading_name(self.rules.reading),
-            causality: causality_name(self.rules.causality),
-            order: order_name(self.rules.order),
-            least: self.least.map(|most| (factor, most)),
-        };
-        let decided = Decided { history, relaxed: &relaxed, answer: &answer };
-        let mut entry = decided.entry();
-        entry.html = history.page.then(|| decided.html(&entry.full));
-        if certified {
-            entry.certificate = certificate(history, &relaxed, answer);
-        }
-        Ok(entry)
-    }
-}
-
-fn certificate(history: &History<'_>, relaxed: &Relaxed, answer: Answer) -> Option<Vec<u8>> {
-    let claim = match answer.verdict {
-        Verdict::Pass(orders) => QuasiClaim::Pass { orders },
-        Verdict::Fail((part, violation)) => QuasiClaim::Fail { part, violation },
-        Verdict::Unknown(_) => return None,
-    };
-    let certificate = QuasiCertificate {
-        selvedge: "certificate".to_owned(),
-        version: VERSION,
-        criterion: crate::report::quasi::CRITERION.to_owned(),
-        object: history.kind.name().to_owned(),
-        initial: history.initial.cloned(),
-        operations: history.log.history.len() as u64,
-        quasi: relaxed.classes.clone(),
-        reading: relaxed.reading.to_owned(),
-        causality: relaxed.causality.to_owned(),
-        order: relaxed.order.to_owned(),
-        claim,
-    };
-    Some(format!("{}\n", json::write(&certificate)).into_bytes())
-}
-
-fn reading_name(reading: Reading) -> &'static str {
-    match reading {
-        Reading::Prefix => "prefix",
-        Reading::Closed => "closed",
-    }
-}
-
-fn causality_name(causality: Causality) -> &'static str {
-    match causality {
-        Causality::Causal => "causal",
-        Causality::Free => "free",
-    }
-}
-
-fn order_name(order: Order) -> &'static str {
-    match order {
-        Order::Distance => "distance",
-        Order::Strict => "strict",
+        let least = self.least.map(|most| (factor, most));
+        Ok((Relaxed { classes: relaxation.to_string(), rules: self.rules.clone(), least }, answer))
     }
 }

@@ -3,28 +3,28 @@
 //! Invariant: the schedule runs on the program that it was found in, or not at all. A finding remembers how its program was built
 //! and what came out; when anything differs now, that is said instead of running something else.
 
-use std::path::{Path, PathBuf};
+use std::cell::RefCell;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
 use selvedge_driver::rust::Hosted;
-use selvedge_driver::{self as driver, Finding, StepRecord};
-use serde::Serialize;
+use selvedge_driver::{self as driver, Subject};
+use selvedge_protocol::{self as protocol, Finding, Host, ObjectReport};
 
-use super::test::{troubled, under_watch, watched};
+use super::test::{under_watch, watched, wrong};
 use crate::cargo;
 use crate::debugger::Debugger;
 use crate::exit::Exit;
-use crate::findings::{Build, CargoBuild, Saved, read};
+use crate::findings::{Build, CargoBuild, read};
 use crate::library::Places;
-use crate::program::{Built, Scratch, fingerprint};
+use crate::program::{Built, Scratch};
 use crate::progress::{Phase, Progress};
 use crate::report::ci::OutputFlags;
-use crate::report::html::finding::Replayed;
 use crate::report::names::Names;
-use crate::report::tested::{CRITERION, Found, found};
-use crate::report::text::{FAIL, UNKNOWN, clean, paint, paragraph, strip};
-use crate::report::{Entry, json};
+use crate::report::outcome::Replayed;
+use crate::report::print::complain;
+use crate::report::{Outcome, Rendered, Wanted};
 use crate::trouble::Trouble;
 
 /// The flags as typed.
@@ -87,20 +87,26 @@ impl Flags {
     }
 }
 
+impl Settings {
+    fn wanted(&self) -> Wanted {
+        Wanted::new(self.html.is_some(), &self.output)
+    }
+}
+
 /// Builds, replays and reports.
 pub fn run(settings: Settings) -> Exit {
     let name = settings.finding.display().to_string();
     if let Some(debugger) = &settings.stop {
         // Without a watch: the terminal, Ctrl-C included, is the debugger's.
         return stop(&settings, debugger.as_deref()).unwrap_or_else(|trouble| {
-            crate::report::print::complain(&troubled(&trouble, settings.started).full);
+            complain(&wrong(trouble, settings.started).render(Wanted::default()).text);
             Exit::Input
         });
     }
     let (json, limits) = (settings.json, watched(settings.started));
     let written = (settings.output.clone(), settings.html.clone());
     under_watch(&name, json, written, limits, move |_, progress| {
-        replay(&settings, progress).unwrap_or_else(|trouble| troubled(&trouble, settings.started))
+        replay(&settings, progress).unwrap_or_else(|trouble| wrong(trouble, settings.started).render(settings.wanted()))
     })
 }
 
@@ -115,44 +121,31 @@ fn stop(settings: &Settings, debugger: Option<&str>) -> Result<Exit, Trouble> {
     })?;
     let (finding, build) = read(&settings.finding)?;
     let subject = rebuild(settings, &finding, &build)?;
-    let search = driver::Settings { stop_at_failure: true, ..again(&finding) };
+    let search = protocol::Settings { stop_at_failure: true, ..finding.again() };
     subject.debug(&debugger, &search).map_err(|reason| Trouble::new(&name, reason))
 }
 
-/// What the runtime is asked to do once more.
-fn again(finding: &Finding) -> driver::Settings {
-    driver::Settings {
-        replay: Some(finding.schedule.clone()),
-        test: Some(finding.test.clone()),
-        // The limits of the search are no limits of this one run.
-        time_max: None,
-        runs_max: u64::MAX,
-        jobs: 1,
-        ..finding.settings.clone()
-    }
-}
-
 /// Builds the program of the finding again, or says why that is another one.
-fn rebuild(settings: &Settings, finding: &Finding, build: &Build) -> Result<Subject, Trouble> {
+fn rebuild(settings: &Settings, finding: &Finding, build: &Build) -> Result<Again, Trouble> {
     let name = settings.finding.display().to_string();
     let directory = match build {
         Build::C(recipe) => &recipe.directory,
         Build::Cargo(build) => &build.directory,
     };
     std::env::set_current_dir(directory).map_err(|error| Trouble::io(&directory.display().to_string(), &error))?;
-    let (subject, command) = match build {
+    let (again, command) = match build {
         Build::C(recipe) => {
             let built = recipe.build(&settings.places, &settings.temporary)?;
-            (Subject::C(built), format!("selvedge test {}", recipe.name()))
+            (Again::c(built), format!("selvedge test {}", recipe.name()))
         }
-        Build::Cargo(build) => (Subject::cargo(&name, build, settings)?, "cargo selvedge test".to_owned()),
+        Build::Cargo(build) => (Again::cargo(&name, build, settings)?, "cargo selvedge test".to_owned()),
     };
-    let print = subject.fingerprint();
-    if print == finding.program {
-        return Ok(subject);
+    let found = again.subject.identity();
+    if found == finding.program {
+        return Ok(again);
     }
-    let runtime = |fingerprint: &str| fingerprint.split_once('-').map(|(_, runtime)| runtime.to_owned());
-    let what = if runtime(&print) == runtime(&finding.program) {
+    let runtime = |identity: &str| identity.split_once('-').map(|(_, runtime)| runtime.to_owned());
+    let what = if runtime(found) == runtime(&finding.program) {
         "the sources, the compiler or its flags have changed since"
     } else {
         "selvedge's runtime is another one"
@@ -161,153 +154,79 @@ fn rebuild(settings: &Settings, finding: &Finding, build: &Build) -> Result<Subj
     Err(Trouble::new(&name, format!("the finding was made by another build: {what}")).advise(advice))
 }
 
-/// What is run again.
-enum Subject {
-    /// A program that was compiled for this.
-    C(Built),
-    /// A test program of cargo's, with a directory for its report.
-    Rust { hosted: Hosted, scratch: Scratch, print: String },
+/// What is run again, and where that may leave files.
+struct Again {
+    subject: Subject,
+    directory: PathBuf,
+    /// Where the program ran, if not here.
+    ran_in: Option<PathBuf>,
+    /// Goes away with this.
+    _kept: Kept,
 }
 
-impl Subject {
+enum Kept {
+    Built { _built: Built },
+    Scratch { _scratch: Scratch },
+}
+
+impl Again {
+    fn c(built: Built) -> Self {
+        let (subject, directory) = (Subject::Program(built.program.clone()), built.directory.clone());
+        Again { subject, directory, ran_in: None, _kept: Kept::Built { _built: built } }
+    }
+
     fn cargo(name: &str, build: &CargoBuild, settings: &Settings) -> Result<Self, Trouble> {
         let trouble = |reason: &dyn std::fmt::Display| Trouble::new(name, reason);
         let runtime = cargo::rebuild(build).map_err(|error| trouble(&error))?;
         let scratch = Scratch::new(&settings.temporary)
             .map_err(|error| Trouble::io(&settings.temporary.display().to_string(), &error))?;
-        let print = fingerprint(&build.executable, &runtime).map_err(|_| {
+        let identity = driver::identity(&build.executable, &runtime).map_err(|_| {
             let gone = format!("the test program `{}` is not there any more", build.executable.display());
             trouble(&gone).advise("run the test again: cargo selvedge test")
         })?;
-        let host = driver::Host {
+        let host = Host {
             executable: build.executable.clone(),
             directory: build.ran_in.clone(),
             function: build.function.clone(),
         };
-        let hosted = Hosted { host, flags: build.harness.clone(), runtime };
-        Ok(Subject::Rust { hosted, scratch, print })
+        let subject = Subject::Hosted(Hosted { host, flags: build.harness.clone(), runtime, identity });
+        let (directory, ran_in) = (scratch.path().to_path_buf(), Some(build.ran_in.clone()));
+        Ok(Again { subject, directory, ran_in, _kept: Kept::Scratch { _scratch: scratch } })
     }
 
-    fn fingerprint(&self) -> String {
-        match self {
-            Subject::C(built) => built.fingerprint.clone(),
-            Subject::Rust { print, .. } => print.clone(),
-        }
-    }
-
-    fn executable(&self) -> &Path {
-        match self {
-            Subject::C(built) => &built.program.path,
-            Subject::Rust { hosted, .. } => &hosted.host.executable,
-        }
-    }
-
-    fn run(&self, search: &driver::Settings) -> Result<driver::Report, driver::RunError> {
-        match self {
-            Subject::C(built) => Ok(driver::run(&built.program, search, &built.directory)?.report),
-            Subject::Rust { hosted, scratch, .. } => hosted.run(search, scratch.path()),
-        }
-    }
-
-    fn debug(&self, debugger: &Debugger, search: &driver::Settings) -> Result<Exit, String> {
-        let (arguments, environment, directory) = match self {
-            Subject::C(built) => {
-                let environment = driver::environment(search, &built.directory).map_err(|error| error.to_string())?;
-                (built.program.arguments.clone(), environment, None)
-            }
-            Subject::Rust { hosted, scratch, .. } => {
-                (hosted.arguments(), hosted.environment(search, scratch.path()), Some(hosted.host.directory.as_path()))
-            }
-        };
-        debugger.run(self.executable(), &arguments, &environment, directory)
+    fn debug(&self, debugger: &Debugger, search: &protocol::Settings) -> Result<Exit, String> {
+        let Again { subject, directory, ran_in, .. } = self;
+        let environment = subject.prepare(search, directory).map_err(|error| error.to_string())?;
+        debugger.run(subject.executable(), &subject.arguments(), &environment, ran_in.as_deref())
     }
 }
 
-fn replay(settings: &Settings, progress: &Progress) -> Result<Entry, Trouble> {
+fn replay(settings: &Settings, progress: &Progress) -> Result<Rendered, Trouble> {
     let name = settings.finding.display().to_string();
     let (finding, build) = read(&settings.finding)?;
     progress.enter(Phase::Compiling);
-    let subject = rebuild(settings, &finding, &build)?;
+    let again = rebuild(settings, &finding, &build)?;
     progress.enter(Phase::Testing);
-    let report = subject.run(&again(&finding)).map_err(|error| Trouble::new(&name, error))?;
+    let report = again.subject.replay(&finding, &again.directory).map_err(|error| Trouble::new(&name, error))?;
     if let Some(error) = report.error {
         return Err(Trouble::new(&name, error));
     }
     let object = report.objects.first();
-    let of_object = object.map(driver::ObjectReport::to_test);
+    let of_object = object.map(ObjectReport::to_test);
     let seen = report.tests.into_iter().next().or(of_object);
+    let executable = again.subject.executable().to_string_lossy().into_owned();
     let again = seen.and_then(|test| test.findings.into_iter().chain(test.unknowns).next());
     // The search's number says more than "the first run of one".
     let again = again.map(|again| Finding { run: finding.run, ..again });
-    let mut names = Names::new(&subject.executable().to_string_lossy());
-    let mut entry = entry(&name, &finding, again.as_ref(), &mut names, settings.started);
-    if settings.html.is_some() {
-        let line = strip(&entry.line);
-        let says = line.split_once("  ").map_or(line.as_str(), |(_, says)| says);
-        let object = object.and_then(|object| object.findings.first());
-        let replayed = Replayed { file: &name, exit: entry.exit, says, finding: again.as_ref(), object };
-        entry.html = Some(replayed.html(&entry.full, &mut names));
-    }
-    Ok(entry)
-}
-
-/// Whether the two are the same violation, reached by the same steps.
-fn is_same(one: &Finding, other: &Finding) -> bool {
-    // Where the program lies on disk differs each time.
-    fn offset(step: &StepRecord) -> Option<u64> {
-        step.place.as_ref().map(|place| place.offset)
-    }
-    let steps = one.steps.len() == other.steps.len()
-        && one.steps.iter().zip(&other.steps).all(|(one, other)| {
-            (one.thread, &one.what, one.object, one.size) == (other.thread, &other.what, other.object, other.size)
-                && (one.old, one.new, offset(one)) == (other.old, other.new, offset(other))
-        });
-    steps && (one.kind, &one.message, &one.schedule) == (other.kind, &other.message, &other.schedule)
-}
-
-#[derive(Serialize)]
-struct Document<'a> {
-    file: &'a str,
-    verdict: &'static str,
-    criterion: &'static str,
-    coverage: &'static str,
-    seconds: f64,
-    version: &'static str,
-    test: &'a str,
-    same: bool,
-    findings: Vec<Found>,
-}
-
-fn entry(name: &str, finding: &Finding, again: Option<&Finding>, names: &mut Names, started: Instant) -> Entry {
-    let same = again.is_some_and(|again| is_same(finding, again));
-    let test = clean(&finding.test);
-    let line = match again {
-        Some(again) if same => format!("{}  {test}: {}, the same violation again", paint(FAIL, "FAIL"), again.kind),
-        _ => format!("{}  {test}: the same schedule did something else this time", paint(UNKNOWN, "UNKNOWN")),
+    let names = RefCell::new(Names::new(&executable));
+    let replayed = Replayed {
+        file: &name,
+        finding: &finding,
+        again: again.as_ref(),
+        object: object.and_then(|object| object.findings.first()),
+        same: again.as_ref().is_some_and(|again| finding.is_like(again)),
+        seconds: settings.started.elapsed().as_secs_f64(),
+        names: &names,
     };
-    let mut full = format!("{line}\n\n");
-    if !same {
-        let now = again.map_or("no violation".to_owned(), |again| format!("{}: {}", again.kind, again.message));
-        let text = format!(
-            "Found was {}: {}. Now there was {now}. The test depends on something that is not controlled.",
-            finding.kind, finding.message
-        );
-        full += &paragraph(&names.explain(&text), 2);
-    }
-    if let Some(again) = again {
-        full += &found(again, &Saved::at(name), names);
-    }
-    let document = Document {
-        file: name,
-        verdict: if same { "fail" } else { "unknown" },
-        criterion: CRITERION,
-        coverage: "replayed",
-        seconds: json::round(started.elapsed().as_secs_f64()),
-        version: json::VERSION,
-        test: &finding.test,
-        same,
-        findings: again.into_iter().map(|again| Found::new(again, &Saved::at(name), names)).collect(),
-    };
-    let exit = if same { Exit::Violation } else { Exit::Unknown };
-    Entry { exit, full, line, json: json::write(&document), certificate: None, html: None }
+    Ok(Outcome::Replayed(replayed).render(settings.wanted()))
 }

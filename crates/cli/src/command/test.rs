@@ -10,12 +10,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use clap::Args;
-use selvedge_driver::{self as driver, RunError, TestReport, Watch};
+use selvedge_driver::{self as driver, RunError, Watch};
 use selvedge_history::{Budget, Limit};
+use selvedge_protocol::{self as protocol, ObjectReport, TestReport, words};
 
 use super::objects::ObjectFlags;
 use crate::exit::Exit;
-use crate::findings::{Build, name_places, write};
+use crate::findings::{Build, write};
 use crate::guard::{self, Guard};
 use crate::library::Places;
 use crate::limits::Limits;
@@ -24,10 +25,11 @@ use crate::program::{Built, Recipe};
 use crate::progress::{Phase, Progress};
 use crate::report::ci::OutputFlags;
 use crate::report::names::Names;
+use crate::report::outcome::Wrong;
 use crate::report::print::{Printer, keep_page};
-use crate::report::tested::{Session, Tested};
+use crate::report::tested::{Missing, Session, Tested};
 use crate::report::text::clean;
-use crate::report::{self, Entry, json};
+use crate::report::{Outcome, Rendered, Wanted};
 use crate::search::{Asked, SearchFlags};
 use crate::trouble::Trouble;
 use crate::watch::{self, Ended};
@@ -86,8 +88,8 @@ impl Flags {
     /// Resolves the flags.
     pub fn resolve(self, started: Instant) -> Settings {
         let mut asked = self.search.resolve();
-        let object_flags = self.objects.given();
         asked.search.object = self.objects.resolve();
+        let object_flags = asked.search.object.flags();
         let directory = std::env::current_dir().unwrap_or_default();
         Settings {
             recipe: Recipe { directory, cc: self.cc, flags: self.flags, sources: self.sources },
@@ -121,69 +123,67 @@ pub fn under_watch(
     json: bool,
     (output, html): (OutputFlags, Option<PathBuf>),
     limits: Limits,
-    work: impl FnOnce(&Budget, &Progress) -> Entry + Send + 'static,
+    work: impl FnOnce(&Budget, &Progress) -> Rendered + Send + 'static,
 ) -> Exit {
     let progress = Arc::new(Progress::new(1));
     // There is room for one line: directories are left out.
     let short: Vec<&str> = name.split(' ').map(|file| file.rsplit('/').next().unwrap_or(file)).collect();
     progress.begin(1, &short.join(" "));
     progress.quiet(output.quiet);
+    let wanted = Wanted::new(false, &output);
     let mut printer = Printer::new(json, output, 1);
-    let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Entry>| {
+    let worker = move |budget: &Budget, progress: &Progress, results: &Sender<Rendered>| {
         // The other end is gone only when the process is about to end.
         let _ = results.send(work(budget, progress));
     };
     let mut unwritten = Exit::Pass;
-    let print = |mut entry: Entry| {
-        unwritten = keep_page(html.as_deref(), &mut entry);
-        printer.print(entry);
+    let print = |mut rendered: Rendered| {
+        unwritten = keep_page(html.as_deref(), &mut rendered);
+        printer.print(rendered);
     };
     match watch::run(&limits, &progress, worker, print) {
-        Ended::Cut(limit) if printer.printed() == 0 => printer.print(report::cut(name, limit, &limits, &progress)),
-        Ended::Panicked => printer.print(report::bug(name)),
+        Ended::Cut(limit) if printer.printed() == 0 => {
+            printer.print(Outcome::cut(name, limit, &limits, &progress).render(wanted));
+        }
+        Ended::Panicked => printer.print(Outcome::bug(name).render(wanted)),
         Ended::Done | Ended::Cut(_) => {}
     }
     printer.finish().worst(unwritten)
 }
 
-fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Entry {
+fn examine(settings: &Settings, budget: &Budget, progress: &Progress) -> Rendered {
     match explore(settings, budget, progress) {
-        Ok(entry) => entry,
-        Err(trouble) => troubled(&trouble, settings.started),
+        Ok(rendered) => rendered,
+        Err(trouble) => wrong(trouble, settings.started).render(settings.wanted()),
     }
 }
 
-/// The report on wrong input. What a compiler printed keeps its lines.
-pub fn troubled(trouble: &Trouble, started: Instant) -> Entry {
-    let (first, rest) = trouble.reason.split_once('\n').unwrap_or((&trouble.reason, ""));
-    let headline = Trouble { reason: first.to_owned(), ..trouble.clone() };
-    let mut text = format!("{headline}\n");
-    for line in rest.lines() {
-        text += &format!("{}\n", clean(&line.replace('\t', "    ")));
-    }
-    let seconds = started.elapsed().as_secs_f64();
-    Entry {
-        exit: Exit::Input,
-        full: text.clone(),
-        line: text,
-        json: json::troubled(trouble, seconds),
-        certificate: None,
-        html: None,
+/// Wrong input. What a compiler printed keeps its lines.
+pub fn wrong(trouble: Trouble, started: Instant) -> Outcome<'static> {
+    Outcome::Wrong(Wrong { trouble, seconds: started.elapsed().as_secs_f64(), keeps_lines: true })
+}
+
+impl Settings {
+    fn wanted(&self) -> Wanted {
+        Wanted::new(self.asked.html.is_some(), &self.asked.output)
     }
 }
 
-fn explore(settings: &Settings, budget: &Budget, progress: &Progress) -> Result<Entry, Trouble> {
+fn explore(settings: &Settings, budget: &Budget, progress: &Progress) -> Result<Rendered, Trouble> {
     progress.enter(Phase::Compiling);
     let name = settings.recipe.name();
     let built = settings.recipe.build(&settings.places, &settings.temporary)?;
-    let names = list(settings, &built)?;
+    let names = match list(settings, &built)? {
+        Listed::Tests(names) => names,
+        Listed::Lost(why) => return Ok(unlisted(settings, &name, why)),
+    };
     progress.test(&settings.asked.search, names.len());
     let (tests, mut troubles) = run_all(settings, &built, &names, budget, progress);
     if tests.is_empty() && !troubles.is_empty() {
         return Err(troubles.remove(0).1);
     }
-    let line = |(test, trouble): &(String, Trouble)| format!("ERROR  {test}: {}", trouble.reason);
-    let lines: Vec<String> = troubles.iter().map(line).collect();
+    let missing = troubles.iter().map(|(test, trouble)| Missing::untestable(test, &trouble.reason));
+    let missing: Vec<Missing> = missing.collect();
     let worst = tests.iter().map(Tested::exit).fold(Exit::Pass, Exit::worst);
     let session = Session {
         file: &name,
@@ -191,14 +191,14 @@ fn explore(settings: &Settings, budget: &Budget, progress: &Progress) -> Result<
         tests: &tests,
         time_max: settings.asked.time_max,
         seconds: settings.started.elapsed().as_secs_f64(),
-        exit: (!lines.is_empty()).then(|| worst.worst(Exit::Input)),
-        lines: &lines,
+        exit: (!missing.is_empty()).then(|| worst.worst(Exit::Input)),
+        missing: &missing,
     };
-    let mut entry = session.entry_with(settings.asked.html.is_some());
-    for line in &lines {
-        entry.full += &format!("\n{}\n", clean(line));
+    let mut rendered = Outcome::Tested(session).render(settings.wanted());
+    for missing in &missing {
+        rendered.text += &format!("\n{}\n", clean(&missing.line()));
     }
-    Ok(entry)
+    Ok(rendered)
 }
 
 /// Runs the tests, as many at a time as there may be workers. What came of them, and which could not be tested and why: no test takes
@@ -219,7 +219,7 @@ fn run_all(
             // Workers that no test needs any more are for those that are left.
             let left = (names.len() - number).min(at_once);
             let jobs = (settings.asked.jobs as usize / left).max(1) as u32;
-            let search = driver::Settings { test: Some(test.clone()), jobs, ..settings.asked.search.clone() };
+            let search = protocol::Settings { test: Some(test.clone()), jobs, ..settings.asked.search.clone() };
             let tested = run_test(settings, built, search, number, budget, progress);
             done.lock().unwrap_or_else(PoisonError::into_inner).push((number, tested));
             progress.tested();
@@ -243,12 +243,39 @@ fn run_all(
     (tests, troubles)
 }
 
-/// The names of the tests to run: what a session without runs tells.
-fn list(settings: &Settings, built: &Built) -> Result<Vec<String>, Trouble> {
+/// What a session without runs tells.
+enum Listed {
+    /// The names of the tests to run.
+    Tests(Vec<String>),
+    /// Nothing: it ended without a report.
+    Lost(RunError),
+}
+
+/// The answer where nobody knows which tests there are.
+fn unlisted(settings: &Settings, name: &str, why: RunError) -> Rendered {
+    let missing = [Missing::unknown(name, why.to_string())];
+    let session = Session {
+        file: name,
+        compiler: &settings.recipe.cc,
+        tests: &[],
+        time_max: settings.asked.time_max,
+        seconds: settings.started.elapsed().as_secs_f64(),
+        exit: Some(Exit::Unknown),
+        missing: &missing,
+    };
+    let mut rendered = Outcome::Tested(session).render(settings.wanted());
+    rendered.text = format!("{}\n", clean(&missing[0].line()));
+    rendered
+}
+
+fn list(settings: &Settings, built: &Built) -> Result<Listed, Trouble> {
     let name = settings.recipe.name();
-    let search = driver::Settings { runs_max: 0, test: None, jobs: 1, ..settings.asked.search.clone() };
-    let session = driver::run(&built.program, &search, &built.directory);
-    let session = session.map_err(|error| Trouble::new(&name, error))?;
+    let search = protocol::Settings { runs_max: 0, test: None, jobs: 1, ..settings.asked.search.clone() };
+    let session = match driver::run(&built.program, &search, &built.directory) {
+        Ok(session) => session,
+        Err(error @ (RunError::NoReport { .. } | RunError::Malformed(_))) => return Ok(Listed::Lost(error)),
+        Err(error) => return Err(Trouble::new(&name, error)),
+    };
     let plain: Vec<String> = session.report.tests.into_iter().map(|report| report.test).collect();
     let objects = session.report.objects.into_iter().map(|report| report.object);
     let mut tests: Vec<String> = plain.iter().cloned().chain(objects).collect();
@@ -275,13 +302,13 @@ fn list(settings: &Settings, built: &Built) -> Result<Vec<String>, Trouble> {
         };
         return Err(Trouble::new(&name, reason).advise(advice));
     }
-    Ok(tests)
+    Ok(Listed::Tests(tests))
 }
 
 fn run_test(
     settings: &Settings,
     built: &Built,
-    search: driver::Settings,
+    search: protocol::Settings,
     number: usize,
     budget: &Budget,
     progress: &Progress,
@@ -290,7 +317,7 @@ fn run_test(
     let test = search.test.clone().unwrap_or_default();
     let interrupted = || budget.reached() == Some(Limit::Interrupted);
     let mut report = TestReport::new(&test);
-    let (mut object, mut lost) = (None, None);
+    let (mut object, mut lost) = (None::<ObjectReport>, None);
     if !interrupted() {
         // Each test has a directory for what it exchanges with its processes.
         let directory = built.directory.join(number.to_string());
@@ -303,12 +330,14 @@ fn run_test(
             (Ok(session), _) => {
                 object = session.report.objects.into_iter().next();
                 if let Some(error) = object.as_ref().and_then(|object| object.error.as_ref()) {
+                    let error = words::object_trouble(error, &mut Names::new(&built.program.path.to_string_lossy()));
                     return Err(trouble(format!("the object `{test}` cannot be tested: {error}")));
                 }
-                let of_object = object.as_ref().map(driver::ObjectReport::to_test);
+                let of_object = object.as_ref().map(ObjectReport::to_test);
                 match (session.report.error, session.report.tests.into_iter().next().or(of_object)) {
                     (None, Some(seen)) => report = seen,
-                    (error, _) => return Err(trouble(error.unwrap_or_else(|| format!("the test `{test}` is gone")))),
+                    (Some(error), _) => return Err(trouble(error.to_string())),
+                    (None, None) => return Err(trouble(format!("the test `{test}` is gone"))),
                 }
             }
             (Err(RunError::NoReport { .. }), ended) if ended || interrupted() => {}
@@ -319,12 +348,10 @@ fn run_test(
     }
     let program = built.program.path.to_string_lossy().into_owned();
     let mut paths = Vec::new();
-    for finding in &mut report.findings {
-        finding.program.clone_from(&built.fingerprint);
+    for finding in &report.findings {
         let (build, mut names) = (Build::C(settings.recipe.clone()), Names::new(&program));
         paths.push(write(finding, &build, &settings.asked.findings, &mut names));
     }
-    name_places(&mut object, &program);
     let interrupted = interrupted();
     Ok(Tested { report, object, settings: search, interrupted, paths, program, function: None, expected: false, lost })
 }

@@ -3,13 +3,17 @@
 //! Only what other threads may have seen is shown: accesses of variables and locks that more than one thread used. Invariant: what is
 //! left out is counted, and everything is in the finding file.
 
+mod step;
 mod table;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use selvedge_driver::{Finding, FindingKind, Place, StepRecord};
+use selvedge_protocol::{
+    Access, Cause, Class, Finding, FindingKind, Place, Step, StepKind, Verb, WaitsFor, words as protocol_words,
+};
 use unicode_width::UnicodeWidthStr;
 
+use self::step::{call_words, words};
 use self::table::{broken, pad, table};
 use super::names::{Caller, Names, Site};
 use super::text::{WIDTH, clean, truncate, wrap};
@@ -45,13 +49,26 @@ pub struct Row {
     pub made: usize,
     /// Whether it is how the run ended, and no step.
     pub ends: bool,
+    /// The call or the return of an operation, where it is one.
+    pub operated: Option<StepKind>,
 }
 
 impl Row {
     /// What a thread did at that place, once; all steps have been made.
     fn new(site: &Site, thread: u8, text: String) -> Self {
         let (place, source) = (site.line.clone(), site.source.clone());
-        Row { place, thread, text, times: 1, steps: 1, within: None, source, made: usize::MAX, ends: false }
+        Row {
+            place,
+            thread,
+            text,
+            times: 1,
+            steps: 1,
+            within: None,
+            source,
+            made: usize::MAX,
+            ends: false,
+            operated: None,
+        }
     }
 
     /// A thread calls a crate that was downloaded; what it does there follows.
@@ -157,13 +174,8 @@ fn end_of_operations(finding: &Finding) -> usize {
         finding.kind,
         FindingKind::NotLinearizable | FindingKind::NotQuasiLinearizable | FindingKind::Nondeterministic
     );
-    let last = finding.steps.iter().rposition(is_of_operation).filter(|_| of_results);
+    let last = finding.steps.iter().rposition(Step::is_of_operation).filter(|_| of_results);
     last.map_or(usize::MAX, |last| last + 1)
-}
-
-/// Whether an operation is called or returns there.
-fn is_of_operation(step: &StepRecord) -> bool {
-    step.what.starts_with("call ") || step.what.starts_with("return")
 }
 
 /// What stands in the lines of the rows, in the order of the files.
@@ -202,28 +214,32 @@ fn chosen(finding: &Finding, names: &mut Names) -> Chosen {
     let mut other = other(finding, names);
     let mut rows: Vec<Row> = Vec::new();
     // What each thread has called last of a crate that was downloaded. Where operations are marked, their calls say the same.
-    let marked = finding.steps.iter().any(is_of_operation);
+    let marked = finding.steps.iter().any(Step::is_of_operation);
     let mut callers: HashMap<u8, Option<Caller>> = HashMap::new();
     // A call into a library is one row, however many steps it makes there: who made it, where, of which object.
-    let mut under_way: Option<(u8, Site, u64)> = None;
+    let mut under_way: Option<(u8, Site, Option<u64>)> = None;
     let end = end_of_operations(finding);
-    let skipped = |number: usize, step: &StepRecord| step.thread == 0 && (is_relaxed(finding) || number > end);
+    let skipped = |number: usize, step: &Step| step.thread == 0 && (is_relaxed(finding) || number > end);
     for (number, step) in (1..).zip(&finding.steps).filter(|&(number, step)| !skipped(number, step)) {
         let site = names.site(finding, step.place.as_ref(), &step.callers);
         let is_other = other.as_ref().is_some_and(|row| row.thread == step.thread && row.place == site.line);
         if is_other {
             other = None;
         }
-        if !is_other && (!matters(step) || counts.contains(&step.object) || is_machinery(step, &site, names)) {
+        if !is_other
+            && (!matters(step)
+                || step.access().is_some_and(|access| counts.contains(&access.object))
+                || is_machinery(step, &site, names))
+        {
             continue;
         }
-        let this = (step.thread, site, step.object);
+        let this = (step.thread, site, step.access().map(|access| access.object));
         match (rows.last_mut(), &under_way) {
             (Some(last), Some(before)) if *before == this && this.1.call.is_some() => {
                 let (_, site, object) = &this;
                 last.steps += 1;
                 last.made = number;
-                last.text = call_words(site, *object, names, last.steps);
+                last.text = call_words(site, object.unwrap_or_default(), names, last.steps);
             }
             _ => {
                 let text = words(step, &this.1, names);
@@ -232,7 +248,9 @@ fn chosen(finding: &Finding, names: &mut Names) -> Chosen {
                 if let Some(caller) = caller.filter(|caller| before.as_ref() != Some(*caller)) {
                     rows.push(Row { made: number - 1, ..Row::of_call(caller, step.thread) });
                 }
-                rows.push(Row { made: number, within: caller.cloned(), ..Row::new(&this.1, step.thread, text) });
+                let operated = step.is_of_operation().then(|| step.kind.clone());
+                let row = Row::new(&this.1, step.thread, text);
+                rows.push(Row { made: number, within: caller.cloned(), operated, ..row });
             }
         }
         under_way = Some(this);
@@ -250,11 +268,9 @@ fn reference_counts(finding: &Finding, names: &mut Names) -> HashSet<u64> {
             let counts = ["clone", "drop", "drop_slow", "downgrade"].contains(&does);
             call.starts_with("drop ") || ["Arc", "Weak"].contains(&of) && counts
         });
-        if counted {
-            counts.insert(step.object)
-        } else {
-            others.insert(step.object)
-        };
+        let Some(access) = step.access() else { continue };
+        let seen = if counted { &mut counts } else { &mut others };
+        seen.insert(access.object);
     }
     counts.retain(|object| !others.contains(object));
     counts
@@ -262,84 +278,60 @@ fn reference_counts(finding: &Finding, names: &mut Names) -> HashSet<u64> {
 
 /// Whether a step is only how the standard library makes threads and counts panics, or is inside of a library without any lines: it is in every run
 /// of every test.
-fn is_machinery(step: &StepRecord, site: &Site, names: &mut Names) -> bool {
+fn is_machinery(step: &Step, site: &Site, names: &mut Names) -> bool {
     let library = |name: String| ["std::", "core::", "alloc::"].iter().any(|start| name.starts_with(start));
     // Who called it may not be known any more: then it may have been the code under test.
     let of_library = site.call.is_some() && (site.threads || !site.is_own && !step.callers.is_empty());
     let inside = site.elsewhere && site.line.is_empty();
-    of_library || inside || names.variable(step.object).is_some_and(library)
+    let object = step.access().and_then(|access| names.variable(access.object));
+    of_library || inside || object.is_some_and(library)
 }
 
-/// A call into a library in words.
-fn call_words(site: &Site, object: u64, names: &mut Names, steps: usize) -> String {
-    let call = site.call.as_deref().unwrap_or_default();
-    format!("{call} {} ({})", names.address(object), counted(steps as u64, "step"))
-}
-
-/// Whether a step concerns something that several threads used or wait for.
-fn shared(finding: &Finding) -> impl Fn(&StepRecord) -> bool {
-    let mut users: HashMap<u64, u64> = HashMap::new();
-    let used = finding.steps.iter().filter(|step| is_access(step)).map(|step| (step.object, step.thread));
-    let waits = finding.threads.iter().filter_map(|thread| Some((thread.waits.as_ref()?, thread.thread)));
-    let awaited = waits.filter(|(waits, _)| waits.what != "join").map(|(waits, thread)| (waits.object, thread));
-    for (object, thread) in used.chain(awaited) {
-        *users.entry(object).or_default() |= 1_u64.checked_shl(u32::from(thread)).unwrap_or(1 << 63);
+/// What a step touches that other threads may touch, too. The calls and returns of operations are one such thing.
+fn touched(step: &Step) -> Option<Touched> {
+    match &step.kind {
+        StepKind::Access(access) if !is_of_threads(access.on) => Some(Touched::Object(access.object)),
+        StepKind::Call { .. } | StepKind::Return { .. } => Some(Touched::Operations),
+        StepKind::Access(_) | StepKind::Create | StepKind::Yield => None,
     }
-    move |step| is_access(step) && users.get(&step.object).is_some_and(|users| users.count_ones() > 1)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Touched {
+    Object(u64),
+    Operations,
 }
 
 /// Not the beginning and the end of threads: those are in every run of the test.
-fn is_access(step: &StepRecord) -> bool {
-    !(step.what == "create" || step.what == "yield" || step.what.ends_with("thread") || step.what.ends_with("threads"))
+fn is_of_threads(class: Class) -> bool {
+    matches!(class, Class::EndOfThread | Class::Threads)
 }
 
-/// The line that a message about a panic begins with, without directories and with them.
-pub fn told(message: &str) -> Option<(String, Option<(String, u32)>)> {
-    let place = message.strip_prefix("panic at ")?.split(": ").next()?;
+/// Whether a step concerns something that several threads used or wait for.
+fn shared(finding: &Finding) -> impl Fn(&Step) -> bool {
+    let mut users: HashMap<Touched, u64> = HashMap::new();
+    let used = finding.steps.iter().filter_map(|step| Some((touched(step)?, step.thread)));
+    let waits = finding.threads.iter().filter_map(|thread| Some((thread.waits.as_ref()?, thread.thread)));
+    let awaited = waits.filter(|(waits, _)| waits.what != WaitsFor::Join);
+    let awaited = awaited.map(|(waits, thread)| (Touched::Object(waits.object), thread));
+    for (object, thread) in used.chain(awaited) {
+        *users.entry(object).or_default() |= 1_u64.checked_shl(u32::from(thread)).unwrap_or(1 << 63);
+    }
+    move |step| touched(step).and_then(|touched| users.get(&touched)).is_some_and(|users| users.count_ones() > 1)
+}
+
+/// The line of a panic, without directories and with them: by the time it is reported it has been caught.
+pub fn told(finding: &Finding) -> Option<(String, Option<(String, u32)>)> {
+    let Cause::Panic { place, .. } = &finding.cause else { return None };
+    if place.is_empty() {
+        return None;
+    }
     let numbered = |(file, line): (&str, &str)| Some((file.to_owned(), line.parse().ok()?));
     // There may be a column after the line.
     let source = place
         .rsplit_once(':')
         .and_then(|(before, last)| before.rsplit_once(':').and_then(numbered).or_else(|| numbered((before, last))));
     Some((clean(place.rsplit('/').next().unwrap_or(place)), source))
-}
-
-/// What a step touches: something in memory, or a thread that is woken.
-fn object(step: &StepRecord, names: &mut Names) -> String {
-    if step.what.ends_with(" wake-up") { format!("T{}", step.object) } else { names.address(step.object) }
-}
-
-/// A step in words: `read head → 0`, `write head 0 → 1`, `lock a`, `Mutex::lock a: 0 → 1`, `call push(1)`.
-fn words(step: &StepRecord, site: &Site, names: &mut Names) -> String {
-    if is_of_operation(step) {
-        return clean(&step.what);
-    }
-    if let Some(call) = &site.call {
-        let object = object(step, names);
-        let value = |names: &mut Names, value| names.value(value, step.size);
-        return match (step.what.as_str(), step.new) {
-            ("update" | "write", Some(new)) if new != step.old => {
-                format!("{call} {object}: {} → {}", value(names, step.old), value(names, new))
-            }
-            ("read", _) if step.size > 0 => format!("{call} {object}: {}", value(names, step.old)),
-            _ => format!("{call} {object}"),
-        };
-    }
-    let object = object(step, names);
-    // The name of an object says what is done with it: "lock lock" is a lock.
-    let verb = match step.what.split_once(' ') {
-        Some((verb @ ("lock" | "unlock"), _)) => verb.to_owned(),
-        Some(("update", "condition")) => "wake".to_owned(),
-        _ => clean(&step.what),
-    };
-    let value = |names: &mut Names, value| names.value(value, step.size);
-    match (verb.as_str(), step.new) {
-        ("read", _) => format!("read {object} → {}", value(names, step.old)),
-        ("write", Some(new)) => format!("write {object} = {}", value(names, new)),
-        ("update", Some(new)) if new == step.old => format!("update {object} = {}", value(names, new)),
-        ("update", Some(new)) => format!("update {object} {} → {}", value(names, step.old), value(names, new)),
-        _ => format!("{verb} {object}"),
-    }
 }
 
 /// What the run ended with, in the column of the thread that it happened to.
@@ -361,7 +353,7 @@ fn ending(finding: &Finding, names: &mut Names) -> Vec<Row> {
         };
         let mut site = names.site(finding, finding.place.as_ref(), &finding.callers);
         if site.line.is_empty() {
-            (site.line, site.source) = told(&finding.message).unwrap_or_default();
+            (site.line, site.source) = told(finding).unwrap_or_default();
         }
         return vec![Row { ends: true, ..Row::new(&site, finding.thread, format!("✗ {text}")) }];
     }
@@ -369,13 +361,15 @@ fn ending(finding: &Finding, names: &mut Names) -> Vec<Row> {
     threads
         .filter(|(thread, _)| !stuck || thread.thread != 0)
         .map(|(thread, waits)| {
-            let text = match waits.what.as_str() {
-                "join" => format!("✗ waits for T{}", waits.object),
+            let text = match waits.what {
+                WaitsFor::Join => format!("✗ waits for T{}", waits.object),
                 _ => format!("✗ waits: {}", names.address(waits.object)),
             };
             let site = names.site(finding, thread.place.as_ref(), &thread.callers);
             let text = match &site.call {
-                Some(call) if waits.what != "join" => format!("✗ {call} waits: {}", names.address(waits.object)),
+                Some(call) if waits.what != WaitsFor::Join => {
+                    format!("✗ {call} waits: {}", names.address(waits.object))
+                }
                 _ => text,
             };
             Row { ends: true, ..Row::new(&site, thread.thread, text) }
@@ -383,33 +377,22 @@ fn ending(finding: &Finding, names: &mut Names) -> Vec<Row> {
         .collect()
 }
 
-/// The earlier of two accesses that nothing orders. Where it is a plain access it is no step, and only the message tells of it,
-/// as "write by T1 at 0x5555555551f3".
+/// The earlier of two accesses that nothing orders. Where it is a plain access it is no step.
 fn other(finding: &Finding, names: &mut Names) -> Option<Row> {
     if !matches!(finding.kind, FindingKind::DataRace | FindingKind::UseAfterFree) {
         return None;
     }
-    let (before, thread, address) = access_in(&finding.message)?;
-    let verb = before.rsplit([',', ':']).next()?.trim();
-    let verb = verb.rsplit(" and a ").next()?.trim_start_matches("and a ");
+    let (thread, address, touch) = finding.cause.other()?;
     let site = site_of(finding, thread, address, names)?;
     let made = finding.other.as_ref().map_or(usize::MAX, |other| other.made as usize);
-    Some(Row { made, steps: 0, ..Row::new(&site, thread, clean(verb)) })
-}
-
-/// What a message says of an access: the words before " by T1 at 0x5555555551f3", the thread and the address.
-fn access_in(message: &str) -> Option<(&str, u8, u64)> {
-    let (before, after) = message.split_once(" by T")?;
-    let (thread, rest) = after.split_once(" at 0x")?;
-    let digits = rest.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(rest.len());
-    Some((before, thread.parse().ok()?, u64::from_str_radix(&rest[..digits], 16).ok()?))
+    Some(Row { made, steps: 0, ..Row::new(&site, thread, protocol_words::touch(touch).to_owned()) })
 }
 
 /// The line of code at an address. A step of that thread there tells who called it.
 fn site_of(finding: &Finding, thread: u8, address: u64, names: &mut Names) -> Option<Site> {
     let offset = names.offset(address)?;
     let is_there =
-        |step: &&StepRecord| step.thread == thread && step.place.as_ref().is_some_and(|place| place.offset == offset);
+        |step: &&Step| step.thread == thread && step.place.as_ref().is_some_and(|place| place.offset == offset);
     if let Some(step) = finding.steps.iter().rev().find(is_there) {
         return Some(names.site(finding, step.place.as_ref(), &step.callers)).filter(|site| !site.line.is_empty());
     }
@@ -422,17 +405,31 @@ fn site_of(finding: &Finding, thread: u8, address: u64, names: &mut Names) -> Op
     Some(site).filter(|site| !site.line.is_empty())
 }
 
-/// The message with the line of the access that it tells of, instead of the address.
-pub fn explained(finding: &Finding, names: &mut Names) -> String {
-    // What Rust's assertions print has lines of its own.
-    let lines: Vec<&str> = finding.message.lines().map(str::trim).collect();
-    let message = lines.join(", ");
-    let line =
-        access_in(&message).and_then(|(_, thread, address)| Some((address, site_of(finding, thread, address, names)?)));
-    match line {
-        Some((address, site)) => names.explain(&message.replace(&format!("{address:#x}"), &site.line)),
-        None => names.explain(&message),
+/// The names of a program, where the line of an access is that of the step which made it.
+struct OfFinding<'a> {
+    finding: &'a Finding,
+    names: &'a mut Names,
+}
+
+impl protocol_words::Names for OfFinding<'_> {
+    fn name(&mut self, address: u64) -> String {
+        protocol_words::Names::name(self.names, address)
     }
+
+    fn code(&mut self, thread: u8, pc: u64) -> String {
+        match site_of(self.finding, thread, pc, self.names) {
+            Some(site) => site.line,
+            None => self.name(pc),
+        }
+    }
+}
+
+/// Why the run ended, in a sentence, with the lines and the variables of the program.
+pub fn explained(finding: &Finding, names: &mut Names) -> String {
+    let sentence = protocol_words::cause(&finding.cause, &mut OfFinding { finding, names });
+    // What Rust's assertions print has lines of its own.
+    let lines: Vec<&str> = sentence.lines().map(str::trim).collect();
+    clean(&lines.join(", "))
 }
 
 /// The loops that the threads went round when a run did not end: the lines of their last steps, a sentence each.
@@ -447,7 +444,7 @@ pub fn loops(finding: &Finding, names: &mut Names) -> Vec<String> {
         });
         let (_, seen, lines) = &mut threads[at];
         *seen += 1;
-        if *seen <= LAST && is_access(step) {
+        if *seen <= LAST && touched(step).is_some() {
             let line = names.site(finding, step.place.as_ref(), &step.callers).line;
             lines.extend(Some(line).filter(|line| !line.is_empty()));
         }
@@ -477,14 +474,14 @@ pub fn waits(finding: &Finding, names: &mut Names) -> Vec<String> {
         let who = format!("T{}", thread.thread);
         // A lock of a crate is not known as one; what was called of it says more than what it waits with.
         let call = site.call.as_ref().or_else(|| site.caller.as_ref()?.call.as_ref());
-        sentences.push(match (waits.what.as_str(), call) {
-            ("join", _) => format!("{who} waits for T{} to end{at}", waits.object),
-            ("a change", _) => format!("{who} goes round a loop until {object} changes{at}"),
-            ("an end", _) => format!("{who} goes round a loop until T{} ends{at}", waits.object),
-            ("an attempt", _) => format!("{who} goes round a loop that tries to take {object}{held}{at}"),
+        sentences.push(match (waits.what, call) {
+            (WaitsFor::Join, _) => format!("{who} waits for T{} to end{at}", waits.object),
+            (WaitsFor::Change, _) => format!("{who} goes round a loop until {object} changes{at}"),
+            (WaitsFor::End, _) => format!("{who} goes round a loop until T{} ends{at}", waits.object),
+            (WaitsFor::Attempt, _) => format!("{who} goes round a loop that tries to take {object}{held}{at}"),
             // The name of the call says more than that of what it is made of.
-            ("futex", Some(call)) => format!("{who} waits in {call}{at} for {object}{held}"),
-            (what, _) => format!("{who} waits for {} {object}{held}{at}", clean(what)),
+            (WaitsFor::WakeUp(Class::Futex), Some(call)) => format!("{who} waits in {call}{at} for {object}{held}"),
+            (what, _) => format!("{who} waits for {} {object}{held}{at}", protocol_words::waits_for(what)),
         });
     }
     sentences
@@ -493,9 +490,13 @@ pub fn waits(finding: &Finding, names: &mut Names) -> Vec<String> {
 /// Who was the last to lock something that does not say who holds it: the last step on it by another thread that was part of
 /// such a call and changed it.
 pub fn taken(finding: &Finding, object: u64, waiting: u8, names: &mut Names) -> Option<(u8, String)> {
-    let steps = finding.steps.iter().rev().filter(|step| step.object == object && step.thread != waiting);
-    let mut changes = steps.filter(|step| step.what == "update" && step.new.is_some_and(|new| new != step.old));
-    let step = changes.next()?;
+    let is_change = |step: &&Step| {
+        let change = |access: &Access| {
+            access.object == object && (access.verb, access.on) == (Verb::Update, Class::Memory) && access.changes()
+        };
+        step.thread != waiting && step.access().is_some_and(change)
+    };
+    let step = finding.steps.iter().rev().find(is_change)?;
     let site = names.site(finding, step.place.as_ref(), &step.callers);
     let call = site.call.filter(|call| ["::lock", "::write", "::read"].iter().any(|end| call.ends_with(end)))?;
     Some((step.thread, format!(", which T{} has since {call} at {}", step.thread, site.line)))
@@ -503,31 +504,25 @@ pub fn taken(finding: &Finding, object: u64, waiting: u8, names: &mut Names) -> 
 
 #[cfg(test)]
 mod tests {
-    use selvedge_driver::{Settings, ThreadRecord, Waits};
+    use selvedge_protocol::{Settings, ThreadRecord, Waits};
 
     use super::*;
 
     #[test]
     fn only_what_several_threads_use_or_wait_for_is_shown() {
-        let step = |thread, object, what: &str| StepRecord {
-            thread,
-            what: what.into(),
-            object,
-            size: 4,
-            old: 0,
-            new: Some(0),
-            place: None,
-            callers: vec![],
+        let step = |thread, kind| Step { thread, kind, place: None, callers: vec![] };
+        let access = |thread, object, verb, on| {
+            step(thread, StepKind::Access(Access { verb, on, object, size: 4, old: 0, new: Some(0) }))
         };
         let steps = vec![
-            step(0, 8, "read"),
-            step(1, 8, "read"),
-            step(1, 9, "write"),
-            step(0, 0, "create"),
-            step(1, 0, "create"),
-            step(1, 7, "lock lock"),
+            access(0, 8, Verb::Read, Class::Memory),
+            access(1, 8, Verb::Read, Class::Memory),
+            access(1, 9, Verb::Write, Class::Memory),
+            step(0, StepKind::Create),
+            step(1, StepKind::Create),
+            access(1, 7, Verb::Lock, Class::Lock),
         ];
-        let waits = Waits { what: "mutex".into(), object: 7, held_by: Some(1) };
+        let waits = Waits { what: WaitsFor::Mutex, object: 7, held_by: Some(1) };
         let finding = Finding {
             format: Finding::FORMAT.into(),
             version: Finding::VERSION,
@@ -535,7 +530,7 @@ mod tests {
             test: String::new(),
             program: String::new(),
             kind: FindingKind::Deadlock,
-            message: String::new(),
+            cause: Cause::Abort,
             thread: 0,
             place: None,
             run: 1,

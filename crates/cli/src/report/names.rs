@@ -6,17 +6,13 @@
 use std::collections::HashMap;
 
 use addr2line::{Loader, demangle_auto};
-use selvedge_driver::{Finding, Line, Lines, Place, is_mangled};
+use selvedge_driver::{Line, Lines, is_mangled};
+use selvedge_protocol::{Finding, Place, address, words};
 
 use super::text::clean;
 
-/// Where Linux puts a position-independent program on x86-64 when it does not choose at random.
-const BASE: u64 = 0x5555_5555_4000;
 /// The file of the runtime.
 const RUNTIME: &str = "libselvedge_runtime.so";
-/// Where the runtime's heap begins, and how far an address may be from there to be called one of it.
-const HEAP: u64 = 0x6000_0000_0000;
-const HEAP_SIZE: u64 = 1 << 36;
 
 /// Names the addresses of one program.
 pub struct Names {
@@ -196,17 +192,14 @@ impl Names {
         if let Some(known) = self.known.get(&address) {
             return known.clone();
         }
-        let name = self.symbol(address).or_else(|| {
-            let offset = address.checked_sub(HEAP).filter(|offset| *offset < HEAP_SIZE)?;
-            Some(format!("heap+{offset:#x}"))
-        });
+        let name = self.symbol(address).or_else(|| Some(format!("heap+{:#x}", address::in_heap(address)?)));
         self.known.insert(address, name.clone());
         name
     }
 
     fn symbol(&self, address: u64) -> Option<String> {
         let symbols = self.symbols.as_ref()?;
-        let offset = address.checked_sub(BASE)?;
+        let offset = address.checked_sub(address::PROGRAM)?;
         let is_inside = |section: &str| {
             let range = symbols.get_section_range(section.as_bytes());
             range.is_some_and(|range| range.begin <= offset && offset < range.end)
@@ -320,23 +313,6 @@ impl Names {
         }
     }
 
-    /// A message with its addresses named, and without the names that only the macro `SELVEDGE_TEST` knows.
-    pub fn explain(&mut self, message: &str) -> String {
-        let message = &message.replace("selvedge_body_", "");
-        let mut text = String::new();
-        let mut rest = message.as_str();
-        while let Some(at) = rest.find("0x") {
-            let (before, hex) = rest.split_at(at);
-            let end = hex[2..].find(|c: char| !c.is_ascii_hexdigit()).map_or(hex.len(), |end| end + 2);
-            let (literal, after) = hex.split_at(end);
-            text.push_str(before);
-            let named = u64::from_str_radix(&literal[2..], 16).ok().and_then(|address| self.name(address));
-            text.push_str(&named.unwrap_or_else(|| literal.to_owned()));
-            rest = after;
-        }
-        clean(&(text + rest))
-    }
-
     /// A line or a variable.
     fn name(&mut self, address: u64) -> Option<String> {
         self.variable(address).or_else(|| Some(self.code(address)?.line))
@@ -344,7 +320,7 @@ impl Names {
 
     /// Where an address lies in the program's file.
     pub fn offset(&self, address: u64) -> Option<u64> {
-        address.checked_sub(BASE)
+        address.checked_sub(address::PROGRAM)
     }
 
     /// The line that an address of the program's code returns to.
@@ -358,6 +334,12 @@ impl Names {
     }
 }
 
+impl words::Names for Names {
+    fn name(&mut self, address: u64) -> String {
+        Names::name(self, address).unwrap_or_else(|| format!("{address:#x}"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -365,12 +347,8 @@ mod tests {
     #[test]
     fn what_has_no_name_stays_a_number() {
         let mut names = Names::new("no/such/program");
-        assert_eq!(names.explain("at 0x555555558014, and 0x, 0xzz"), "at 0x555555558014, and 0x, 0xzz");
-        assert_eq!(
-            names.explain("read of 0x600000000010 0xffffffffffffffffff"),
-            "read of heap+0x10 0xffffffffffffffffff"
-        );
-        assert_eq!(names.explain("nothing é"), "nothing é");
+        assert_eq!(words::Names::name(&mut names, 0x5555_5555_8014), "0x555555558014");
+        assert_eq!(words::Names::name(&mut names, 0x6000_0000_0010), "heap+0x10");
         assert_eq!(names.address(7), "0x7");
         assert_eq!(names.line(&Place { module: "no/such/program".into(), offset: 0 }), None);
     }

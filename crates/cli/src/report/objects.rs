@@ -1,33 +1,40 @@
 //! Reports on objects: the matrix with its results, why no serial history explains them, and how much was tested.
 
-use selvedge_driver::{BuiltInRecord, CoverageRecord, MatrixRecord, ObjectFinding, ObjectReport, QuasiRecord};
+use selvedge_protocol::{
+    Against, BuiltInRecord, Causality, CoverageRecord, MatrixRecord, ObjectFinding, ObjectReport, Order, QuasiRecord,
+    Reading, words,
+};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
+use super::names::Names;
 use super::text::{FAINT, WIDTH, clean, paint, paragraph};
 use crate::quantity::{count, counted};
 
-/// What is wrong, in front of the interleaving.
+/// What is wrong, in front of the interleaving. Tables keep their lines; a sentence is broken where the terminal ends.
 pub fn explanation(found: &ObjectFinding) -> String {
-    // Tables keep their lines; a sentence is broken where the terminal ends.
-    let shown = |line: &str| {
-        let (sentence, indent) = (clean(line.trim_start()), line.len() - line.trim_start().len());
-        if sentence.starts_with(char::is_alphabetic) && indent + sentence.width() > WIDTH {
-            paragraph(&sentence, indent)
-        } else {
-            format!("{}\n", clean(line))
-        }
-    };
-    let lines = found.explanation.lines().map(shown);
-    let mut text: String = lines.collect();
+    let words::Told { table, sentences, list } = words::told(&found.explanation);
+    let lines = table.before.iter().map(String::as_str).chain(table.grid.lines()).chain(table.after.as_deref());
+    let mut text: String = lines.map(|line| format!("  {}\n", clean(line))).collect();
+    if !sentences.is_empty() {
+        text += "\n";
+    }
+    text.extend(sentences.iter().map(|sentence| broken(sentence, 2)));
+    text.extend(list.iter().map(|line| broken(line, 4)));
     if found.first_matrix != found.matrix {
         text += &format!("  (first seen in: {})\n", clean(&found.first_matrix));
     }
     text + &format!("  matrix: --matrix \"{}\"\n", clean(&found.matrix))
 }
 
+/// A line that is broken only where it has to be.
+fn broken(line: &str, indent: usize) -> String {
+    let line = clean(line);
+    if indent + line.width() > WIDTH { paragraph(&line, indent) } else { format!("{:indent$}{line}\n", "") }
+}
+
 /// How much was tested.
-pub fn numbers(report: &ObjectReport) -> String {
+pub fn numbers(report: &ObjectReport, names: &mut Names) -> String {
     let mut text = String::new();
     if report.findings.is_empty() {
         let schedules = match report.coverage {
@@ -41,12 +48,14 @@ pub fn numbers(report: &ObjectReport) -> String {
             CoverageRecord::Replayed => "one schedule, replayed".to_owned(),
             CoverageRecord::Partial => "nothing is covered completely".to_owned(),
         };
-        text += &paragraph(&format!("matrices tested: {} ({}), {schedules}", count(report.matrices), report.plan), 2);
+        let plan = words::plan(&report.plan);
+        text += &paragraph(&format!("matrices tested: {} ({plan}), {schedules}", count(report.matrices)), 2);
         if report.random_optional > 0 {
             text += &paragraph(&sample(report), 2);
         }
         if let Some(limit) = &report.limit {
-            text += &paragraph(&format!("not everything that was planned: {}", clean(limit)), 2);
+            let limit = clean(&words::shortfall(limit, names));
+            text += &paragraph(&format!("not everything that was planned: {limit}"), 2);
         }
     }
     text += &report.built_in.as_ref().map_or(String::new(), |built_in| specified(report, built_in));
@@ -72,7 +81,7 @@ pub fn numbers(report: &ObjectReport) -> String {
 /// What a built-in object has to say: what it was held against, and what that leaves open.
 fn specified(report: &ObjectReport, built_in: &BuiltInRecord) -> String {
     let held = format!("held against the built-in {}", clean(&built_in.specification));
-    let text = match report.doubt().filter(|_| report.findings.is_empty()) {
+    let text = match words::doubt(report).filter(|_| report.findings.is_empty()) {
         Some(doubt) => format!("{held}: {doubt}"),
         None => held,
     };
@@ -82,14 +91,18 @@ fn specified(report: &ObjectReport, built_in: &BuiltInRecord) -> String {
 /// What came of quasi linearizability: which of the two holds, and of how many histories.
 fn relaxed(report: &ObjectReport, quasi: &QuasiRecord) -> String {
     let QuasiRecord { classes, reading, causality, order, specification, counts, notes } = quasi;
-    let unusual = [(reading, "prefix", " reading"), (causality, "causal", " causality"), (order, "distance", " order")];
-    let unusual = unusual.iter().filter(|(is, usual, _)| is != usual).map(|(is, _, what)| format!(", {is}{what}"));
+    let unusual = [
+        (*reading != Reading::default(), reading.name(), "reading"),
+        (*causality != Causality::default(), causality.name(), "causality"),
+        (*order != Order::default(), order.name(), "order"),
+    ];
+    let unusual = unusual.iter().filter(|(unusual, ..)| *unusual).map(|(_, is, what)| format!(", {is} {what}"));
     let readings: String = unusual.collect();
-    let against = match specification.as_str() {
-        "itself" => "its own serial behaviour".to_owned(),
-        "reference" => "its reference".to_owned(),
-        "observations" => "the serial histories of the file".to_owned(),
-        kind => format!("the built-in {kind}"),
+    let against = match specification {
+        Against::Itself => "its own serial behaviour".to_owned(),
+        Against::Reference => "its reference".to_owned(),
+        Against::Observations => "the serial histories of the file".to_owned(),
+        Against::BuiltIn(kind) => format!("the built-in {kind}"),
     };
     let (all, plain, bad) = (report.histories, counts.histories_linearizable, counts.histories_buggy);
     let loose = all.saturating_sub(plain + bad);
@@ -113,7 +126,7 @@ fn relaxed(report: &ObjectReport, quasi: &QuasiRecord) -> String {
     text += &format!("; held against {against}.");
     let mut text = paragraph(&text, 2);
     for note in notes {
-        text += &paragraph(&format!("Note: {}.", clean(note)), 2);
+        text += &paragraph(&format!("Note: {}.", clean(&words::note(note))), 2);
     }
     text
 }
@@ -135,7 +148,7 @@ fn count_of(number: u64, one: &str, many: &str) -> String {
 
 /// What JSON adds for an object.
 #[derive(Serialize)]
-pub struct Document {
+pub struct ObjectDocument {
     criterion: String,
     plan: String,
     matrices: u64,
@@ -158,9 +171,9 @@ pub struct Document {
 #[derive(Serialize)]
 struct Relaxed {
     quasi: String,
-    reading: String,
-    causality: String,
-    order: String,
+    reading: &'static str,
+    causality: &'static str,
+    order: &'static str,
     specification: String,
     histories_linearizable: u64,
     histories_buggy: u64,
@@ -172,18 +185,18 @@ struct Relaxed {
 
 impl Relaxed {
     fn new(record: &QuasiRecord) -> Self {
-        let QuasiRecord { classes, reading, causality, order, specification, counts, notes } = record.clone();
+        let QuasiRecord { classes, reading, causality, order, specification, counts, notes } = record;
         Relaxed {
-            quasi: classes,
-            reading,
-            causality,
-            order,
-            specification,
+            quasi: classes.clone(),
+            reading: reading.name(),
+            causality: causality.name(),
+            order: order.name(),
+            specification: specification.name().to_owned(),
             histories_linearizable: counts.histories_linearizable,
             histories_buggy: counts.histories_buggy,
             linearizations: counts.linearizations,
             states: counts.states,
-            notes,
+            notes: notes.iter().map(words::note).collect(),
         }
     }
 }
@@ -218,7 +231,7 @@ struct Violation {
     regression: String,
 }
 
-impl Document {
+impl ObjectDocument {
     /// What is said of the object.
     pub fn new(report: &ObjectReport) -> Self {
         let violation = |found: &ObjectFinding| Violation {
@@ -226,14 +239,14 @@ impl Document {
             matrix: found.matrix.clone(),
             first_matrix: found.first_matrix.clone(),
             dimension: found.dimension.clone(),
-            results: found.results.clone(),
+            results: found.explanation.cells(),
             preemptions: found.preemptions,
-            serial: found.serial.clone(),
-            regression: found.regression.clone(),
+            serial: words::told(&found.explanation).list,
+            regression: words::regression(found, &report.object),
         };
-        Document {
+        ObjectDocument {
             criterion: report.criterion.clone(),
-            plan: report.plan.clone(),
+            plan: words::plan(&report.plan),
             matrices: report.matrices,
             matrices_failed: report.matrices_failed,
             matrices_exhaustive: report.matrices_exhaustive,

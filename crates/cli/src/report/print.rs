@@ -6,18 +6,19 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::Entry;
-use super::ci::OutputFlags;
+use super::ci::{Case, OutputFlags};
+use super::{Rendered, json};
 use crate::exit::Exit;
 use crate::source;
 use crate::trouble::Trouble;
 
-/// Prints the entries of one command.
+/// Prints the outcomes of one command.
 pub struct Printer {
     json: bool,
     output: OutputFlags,
     several: bool,
     documents: Vec<String>,
+    cases: Vec<Case>,
     exits: Vec<Exit>,
     /// Not a pass once something could not be written.
     unwritten: Exit,
@@ -26,35 +27,37 @@ pub struct Printer {
 impl Printer {
     /// A printer for so many files.
     pub fn new(json: bool, output: OutputFlags, files: usize) -> Self {
-        Printer { json, output, several: files > 1, documents: Vec::new(), exits: Vec::new(), unwritten: Exit::Pass }
+        let (documents, cases, exits) = (Vec::new(), Vec::new(), Vec::new());
+        Printer { json, output, several: files > 1, documents, cases, exits, unwritten: Exit::Pass }
     }
 
-    /// How many entries were printed.
+    /// How many outcomes were printed.
     pub fn printed(&self) -> usize {
         self.exits.len()
     }
 
     /// Prints what came of one file. What is wrong with the input goes to standard error in any case.
-    pub fn print(&mut self, entry: Entry) {
-        let text = if self.several { format!("{}\n", entry.line) } else { entry.full };
-        if entry.exit >= Exit::Input || self.json && !(self.output.quiet && entry.exit == Exit::Pass) {
+    pub fn print(&mut self, rendered: Rendered) {
+        let Rendered { exit, text, line, json, cases, .. } = rendered;
+        let text = if self.several { format!("{line}\n") } else { text };
+        if exit >= Exit::Input || self.json && !(self.output.quiet && exit == Exit::Pass) {
             complain(&text);
-        } else if !self.output.quiet || entry.exit != Exit::Pass {
+        } else if !self.output.quiet || exit != Exit::Pass {
             self.unwritten = self.unwritten.worst(say(&text));
         }
-        self.documents.push(entry.json);
-        self.exits.push(entry.exit);
+        self.documents.push(json);
+        self.cases.extend(cases);
+        self.exits.push(exit);
     }
 
     /// Prints the document, if one was asked for, and the summary of several files.
     pub fn finish(mut self) -> Exit {
-        for trouble in self.output.write(&self.documents) {
+        for trouble in self.output.write(&self.cases) {
             complain(&format!("{trouble}\n"));
             self.unwritten = self.unwritten.worst(Exit::Input);
         }
         if self.json {
-            let documents = self.documents.join(",\n ");
-            let document = if self.several { format!("[{documents}]\n") } else { format!("{documents}\n") };
+            let document = if self.several { json::list(&self.documents) } else { self.documents.concat() } + "\n";
             self.unwritten = self.unwritten.worst(written(io::stdout().lock().write_all(document.as_bytes())));
         }
         if self.several && !self.output.quiet {
@@ -103,9 +106,9 @@ pub fn keep(path: &Path, what: &str, bytes: Option<Vec<u8>>) -> Exit {
     }
 }
 
-/// Writes the page of an entry, if one was asked for.
-pub fn keep_page(path: Option<&Path>, entry: &mut Entry) -> Exit {
-    path.map_or(Exit::Pass, |path| keep(path, "page", entry.html.take().map(String::into_bytes)))
+/// Writes the page of an outcome, if one was asked for.
+pub fn keep_page(path: Option<&Path>, rendered: &mut Rendered) -> Exit {
+    path.map_or(Exit::Pass, |path| keep(path, "page", rendered.page.take().map(String::into_bytes)))
 }
 
 /// Whether it was written. Whoever closed a pipe did not want more.

@@ -4,6 +4,8 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
+use std::rc::Rc;
 
 use selvedge_history::object::{Kind, Object, ObjectVisitor};
 use selvedge_history::{OpId, Value};
@@ -30,7 +32,18 @@ pub fn replay(reading: Reading<'_>, initial: Option<&Value>, order: &[OpId], ope
     if order.len() > ORDER_MAX {
         return None;
     }
-    reading.kind.with_object(initial, Replay { reading, order, operation }).ok()?
+    let mut player = player(reading.kind, initial)?;
+    let history = &reading.log.history;
+    let end = history.operation(operation).end();
+    let mut states = player.initial();
+    for &op in order {
+        // What returned later than the operation was pending when it returned.
+        let output = history.operation(op).ret.as_ref().filter(|ret| ret.at < end).map(|ret| &ret.output);
+        let input = read(player.as_mut(), reading, op)?;
+        states = player.after(&states, input, output);
+    }
+    let input = read(player.as_mut(), reading, operation)?;
+    Some(After { answers: player.answers(&states, input), holds: holds(reading.kind, player.first(&states)?) })
 }
 
 /// What the object holds before and after each operation of the order, in a few words. What returned in the event `before` or
@@ -44,94 +57,128 @@ pub fn states(
     if order.len() > ORDER_MAX {
         return None;
     }
-    reading.kind.with_object(initial, States { reading, order, before }).ok()?
-}
-
-struct States<'a> {
-    reading: Reading<'a>,
-    order: &'a [OpId],
-    before: u32,
-}
-
-impl ObjectVisitor for States<'_> {
-    type Answer = Option<(String, Vec<String>)>;
-
-    fn visit<O: Object + Sync + 'static>(self, object: O) -> Self::Answer {
-        let mut states = vec![object.initial()];
-        let initial = holds(self.reading.kind, states.first()?)?;
-        let mut after = Vec::with_capacity(self.order.len());
-        for &op in self.order {
-            let ret = self.reading.log.history.operation(op).ret.as_ref().filter(|ret| ret.at < self.before);
-            advance(&object, self.reading, op, ret.map(|ret| &ret.output), &mut states)?;
-            after.push(holds(self.reading.kind, states.first()?)?);
-        }
-        Some((initial, after))
+    let mut player = player(reading.kind, initial)?;
+    let mut states = player.initial();
+    let initial = holds(reading.kind, player.first(&states)?)?;
+    let mut after = Vec::with_capacity(order.len());
+    for &op in order {
+        let ret = reading.log.history.operation(op).ret.as_ref().filter(|ret| ret.at < before);
+        let input = read(player.as_mut(), reading, op)?;
+        states = player.after(&states, input, ret.map(|ret| &ret.output));
+        after.push(holds(reading.kind, player.first(&states)?)?);
     }
+    Some((initial, after))
 }
 
-/// Every state after the operation answered `output`; a few of them, where there are many.
-fn advance<O: Object>(
-    object: &O,
-    reading: Reading<'_>,
-    op: OpId,
-    output: Option<&Value>,
-    states: &mut Vec<O::State>,
-) -> Option<()> {
-    apply(object, &input_of(object, reading, op)?, output, states);
-    Some(())
+/// The states that an object may be in. Only the [`Player`] that made them knows what they are.
+#[derive(Clone)]
+pub struct States {
+    all: Rc<dyn Any>,
+    /// Whether there is none.
+    pub is_empty: bool,
 }
 
-/// The call of an operation, as the object reads it.
-pub fn input_of<O: Object>(object: &O, reading: Reading<'_>, op: OpId) -> Option<O::Input> {
+/// The number of a call that a [`Player`] has read.
+#[derive(Clone, Copy)]
+pub struct Input(usize);
+
+/// An object of any kind, one call at a time. What explains is written and compiled for this, and not for each kind of object.
+pub trait Player {
+    /// Reads a call; `None` when the object has no such call.
+    fn read(&mut self, method: &str, argument: &Value) -> Option<Input>;
+
+    /// Before the first call.
+    fn initial(&self) -> States;
+
+    /// Every state after the call answered `output`; a few of them, where there are many.
+    fn after(&self, states: &States, input: Input, output: Option<&Value>) -> States;
+
+    /// What the call would answer in one of these states; nothing when it would wait.
+    fn answers(&self, states: &States, input: Input) -> Vec<Value>;
+
+    /// One of the states, for [`holds`].
+    fn first<'s>(&self, states: &'s States) -> Option<&'s dyn Any>;
+
+    /// A number that is equal for equal states.
+    fn hash(&self, states: &States, hasher: &RandomState) -> u64;
+}
+
+/// An object of that kind; `None` where the initial value does not fit.
+pub fn player(kind: Kind, initial: Option<&Value>) -> Option<Box<dyn Player>> {
+    kind.with_object(initial, MakePlayer).ok()
+}
+
+/// Reads the call of an operation.
+pub fn read(player: &mut dyn Player, reading: Reading<'_>, op: OpId) -> Option<Input> {
     let call = &reading.log.history.operation(op).input;
-    object.input(reading.log.name(call.method), &reading.kind.argument(call)).ok()
+    player.read(reading.log.name(call.method), &reading.kind.argument(call))
 }
 
-/// Every state after the call answered `output`; a few of them, where there are many.
-pub fn apply<O: Object>(object: &O, input: &O::Input, output: Option<&Value>, states: &mut Vec<O::State>) {
-    let mut next = Vec::new();
-    for state in states.iter() {
-        object.step(state, input, output, &mut next);
+struct MakePlayer;
+
+impl ObjectVisitor for MakePlayer {
+    type Answer = Box<dyn Player>;
+
+    fn visit<O: Object + Sync + 'static>(self, object: O) -> Box<dyn Player> {
+        Box::new(Playing { object, inputs: Vec::new() })
     }
-    states.clear();
-    for state in next {
-        if states.len() < STATES_MAX && !states.contains(&state) {
-            states.push(state);
+}
+
+struct Playing<O: Object> {
+    object: O,
+    inputs: Vec<O::Input>,
+}
+
+impl<O: Object + 'static> Playing<O> {
+    fn states(&self, all: Vec<O::State>) -> States {
+        States { is_empty: all.is_empty(), all: Rc::new(all) }
+    }
+
+    fn all<'s>(&self, states: &'s States) -> &'s [O::State] {
+        states.all.downcast_ref::<Vec<O::State>>().expect("these are states of this object")
+    }
+}
+
+impl<O: Object + 'static> Player for Playing<O> {
+    fn read(&mut self, method: &str, argument: &Value) -> Option<Input> {
+        self.inputs.push(self.object.input(method, argument).ok()?);
+        Some(Input(self.inputs.len() - 1))
+    }
+
+    fn initial(&self) -> States {
+        self.states(vec![self.object.initial()])
+    }
+
+    fn after(&self, states: &States, input: Input, output: Option<&Value>) -> States {
+        let mut next = Vec::new();
+        for state in self.all(states) {
+            self.object.step(state, &self.inputs[input.0], output, &mut next);
         }
-    }
-}
-
-/// What the call would answer in one of these states; nothing when it would wait.
-pub fn answers<O: Object>(object: &O, input: &O::Input, states: &[O::State]) -> Vec<Value> {
-    let mut answers = Vec::new();
-    for state in states {
-        object.answers(state, input, &mut answers);
-    }
-    answers.sort_unstable();
-    answers.dedup();
-    answers
-}
-
-struct Replay<'a> {
-    reading: Reading<'a>,
-    order: &'a [OpId],
-    operation: OpId,
-}
-
-impl ObjectVisitor for Replay<'_> {
-    type Answer = Option<After>;
-
-    fn visit<O: Object + Sync + 'static>(self, object: O) -> Option<After> {
-        let history = &self.reading.log.history;
-        let end = history.operation(self.operation).end();
-        let mut states = vec![object.initial()];
-        for &op in self.order {
-            // What returned later than the operation was pending when it returned.
-            let output = history.operation(op).ret.as_ref().filter(|ret| ret.at < end).map(|ret| &ret.output);
-            advance(&object, self.reading, op, output, &mut states)?;
+        let mut few: Vec<O::State> = Vec::new();
+        for state in next {
+            if few.len() < STATES_MAX && !few.contains(&state) {
+                few.push(state);
+            }
         }
-        let answers = answers(&object, &input_of(&object, self.reading, self.operation)?, &states);
-        Some(After { holds: holds(self.reading.kind, states.first()?), answers })
+        self.states(few)
+    }
+
+    fn answers(&self, states: &States, input: Input) -> Vec<Value> {
+        let mut answers = Vec::new();
+        for state in self.all(states) {
+            self.object.answers(state, &self.inputs[input.0], &mut answers);
+        }
+        answers.sort_unstable();
+        answers.dedup();
+        answers
+    }
+
+    fn first<'s>(&self, states: &'s States) -> Option<&'s dyn Any> {
+        self.all(states).first().map(|state| state as &dyn Any)
+    }
+
+    fn hash(&self, states: &States, hasher: &RandomState) -> u64 {
+        hasher.hash_one(self.all(states))
     }
 }
 

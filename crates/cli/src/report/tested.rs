@@ -9,24 +9,22 @@ pub use document::Found;
 
 use std::collections::HashMap;
 
-use selvedge_driver::{
-    CoverageRecord, Finding, FindingKind, HELD_STILL, ObjectReport, RETURNED, STUCK, Search, Settings, TestReport,
+use selvedge_protocol::{
+    Cause, CoverageRecord, Finding, FindingKind, ObjectReport, Search, Settings, Shortfall, TestReport, words,
 };
 
-use document::{Document, TestDocument};
+use document::SessionDocument;
+pub use document::TestDocument;
 
-use super::Entry;
 use super::interleaving;
 use super::json::{self, round};
 use super::names::Names;
 use super::objects;
 use super::text::{FAIL, FAINT, PASS, UNKNOWN, clean, paint, paragraph};
+use super::verdict::{Coverage, Criterion, Reached, VerdictName};
 use crate::exit::Exit;
 use crate::findings::Saved;
 use crate::quantity::{count, counted, show_time};
-
-/// What the tests of code are about, in JSON.
-pub const CRITERION: &str = "assertions";
 
 /// One test that ran, or that could not be run to any end.
 pub struct Tested {
@@ -50,6 +48,44 @@ pub struct Tested {
     pub lost: Option<String>,
 }
 
+/// Something that there is no report of, although there should be one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// Whether it could not be tested at all; else nothing is known of it.
+    pub untestable: bool,
+    /// What it is, in a few words.
+    pub what: String,
+    /// Why.
+    pub why: String,
+}
+
+impl Missing {
+    /// Of something that nothing is known of.
+    pub fn unknown(what: impl Into<String>, why: impl Into<String>) -> Self {
+        Missing { untestable: false, what: what.into(), why: why.into() }
+    }
+
+    /// Of something that could not be tested.
+    pub fn untestable(what: impl Into<String>, why: impl Into<String>) -> Self {
+        Missing { untestable: true, what: what.into(), why: why.into() }
+    }
+
+    /// What it means for the exit code.
+    pub fn exit(&self) -> Exit {
+        if self.untestable { Exit::Input } else { Exit::Unknown }
+    }
+
+    /// All of it without the verdict.
+    pub fn says(&self) -> String {
+        format!("{}: {}", self.what, self.why)
+    }
+
+    /// In one line.
+    pub fn line(&self) -> String {
+        format!("{}  {}", if self.untestable { "ERROR" } else { "UNKNOWN" }, self.says())
+    }
+}
+
 /// All tests of a program.
 pub struct Session<'a> {
     /// The source files.
@@ -64,20 +100,8 @@ pub struct Session<'a> {
     pub seconds: f64,
     /// The verdict, where somebody else decides it.
     pub exit: Option<Exit>,
-    /// What could not be tested, or is not known although it was: a line each.
-    pub lines: &'a [String],
-}
-
-/// The strategy's name.
-pub fn name_of(search: Search) -> &'static str {
-    match search {
-        Search::Bounded => "bounded",
-        Search::Dpor => "dpor",
-        Search::Dfs => "dfs",
-        Search::Random => "random",
-        Search::Pct => "pct",
-        Search::Portfolio => "portfolio",
-    }
+    /// What could not be tested, or is not known although it was.
+    pub missing: &'a [Missing],
 }
 
 impl Tested {
@@ -98,7 +122,7 @@ impl Tested {
     }
 
     /// What ended the search before everything was covered.
-    pub(super) fn limit(&self) -> Option<&'static str> {
+    pub(super) fn limit(&self) -> Option<Reached> {
         let (report, settings) = (&self.report, &self.settings);
         // A portfolio that stops at its bound was cut short: it goes on to the end when it can.
         let at_bound = matches!(report.coverage, CoverageRecord::Preemptions(_)) && settings.search != Search::Bounded;
@@ -112,43 +136,44 @@ impl Tested {
             None
         } else if let (false, Some(unknown)) = (self.interrupted, report.unknowns.first().filter(|_| object.is_some()))
         {
-            Some(unknown.kind.name())
+            Some(Reached::Run(unknown.kind))
         } else if object.is_some_and(|object| !object.complete && !self.interrupted) {
-            let said = object.and_then(|object| object.limit.as_deref()).unwrap_or("");
-            Some(if said.contains("time was up") { "time" } else { "incomplete" })
+            let limit = object.and_then(|object| object.limit.as_ref());
+            Some(if limit.is_some_and(Shortfall::is_of_time) { Reached::TIME } else { Reached::Incomplete })
         } else if self.interrupted {
-            Some("interrupted")
+            Some(Reached::INTERRUPTED)
         } else if self.lost.is_some() {
-            Some("no-report")
+            Some(Reached::NoReport)
         } else if report.worker_lost {
-            Some("worker")
+            Some(Reached::Worker)
         } else if report.forgotten > 0 {
-            Some("race-memory")
+            Some(Reached::RaceMemory)
         } else if let Some(unknown) = report.unknowns.first() {
-            Some(unknown.kind.name())
+            Some(Reached::Run(unknown.kind))
         } else if report.runs >= settings.runs_max {
-            Some("runs")
+            Some(Reached::Runs)
         } else if report.unfair > 0 {
-            Some("fairness")
+            Some(Reached::Fairness)
         } else {
-            Some("time")
+            Some(Reached::TIME)
         }
     }
 
-    fn coverage_name(&self) -> &'static str {
+    /// How much was covered, in a word.
+    fn coverage_name(&self) -> Coverage {
         // All schedules of some matrices are not all that can happen to an object.
         if let Some(object) = self.object.as_ref().filter(|object| object.coverage == CoverageRecord::Exhaustive) {
             return match object.random_tested {
-                0 => "bounded",
-                _ => "sampled",
+                0 => Coverage::Bounded,
+                _ => Coverage::Sampled,
             };
         }
         match self.report.coverage {
-            CoverageRecord::Exhaustive => "exhaustive",
-            CoverageRecord::Preemptions(_) => "bounded",
-            CoverageRecord::Sampled(_) => "sampled",
-            CoverageRecord::Replayed => "replayed",
-            CoverageRecord::Partial => "partial",
+            CoverageRecord::Exhaustive => Coverage::Exhaustive,
+            CoverageRecord::Preemptions(_) => Coverage::Bounded,
+            CoverageRecord::Sampled(_) => Coverage::Sampled,
+            CoverageRecord::Replayed => Coverage::Replayed,
+            CoverageRecord::Partial => Coverage::Partial,
         }
     }
 
@@ -180,7 +205,7 @@ impl Tested {
             (CoverageRecord::Replayed, _) => "one schedule, replayed".to_owned(),
             (CoverageRecord::Partial, _) => "partial: nothing is covered completely".to_owned(),
         };
-        format!("{covered}{} (strategy {})", self.left_out(), name_of(settings.search))
+        format!("{covered}{} (strategy {})", self.left_out(), settings.search.name())
     }
 
     /// What the search did not look at because of loops that only try again.
@@ -244,7 +269,7 @@ impl Tested {
             text += &paragraph(&unfinished(unknown, names), 2);
         }
         if let Some(object) = &self.object {
-            return text + &objects::numbers(object);
+            return text + &objects::numbers(object, names);
         }
         if self.report.findings.is_empty() {
             text += &paragraph(&self.coverage(), 2);
@@ -265,31 +290,31 @@ impl Tested {
         }
     }
 
-    pub(super) fn limit_text(&self, limit: &str, time_max: Option<std::time::Duration>) -> String {
+    pub(super) fn limit_text(&self, limit: Reached, time_max: Option<std::time::Duration>) -> String {
         match (limit, time_max) {
-            ("runs", _) => format!("stopped after {}: --runs N allows more", counted(self.settings.runs_max, "run")),
-            ("time", Some(time)) => format!(
+            (Reached::Runs, _) => format!("stopped after {}: --runs N allows more", counted(self.settings.runs_max, "run")),
+            (Reached::TIME, Some(time)) => format!(
                 "stopped by the time limit, {} for each test: --time-max TIME allows more (none for no limit)",
                 show_time(time)
             ),
-            ("fairness", _) => format!(
+            (Reached::Fairness, _) => format!(
                 "{} given up as unfair: a loop went round again and again while others could go; it counts its rounds or \
                  looks at the clock, so that no two rounds are the same, or it takes locks and gives them back until it \
                  has them all",
                 if self.report.unfair == 1 { "1 run was".into() } else { format!("{} runs were", count(self.report.unfair)) }
             ),
-            ("race-memory", _) => format!(
+            (Reached::RaceMemory, _) => format!(
                 "{} more memory than the 16 MiB that are remembered for data races, so that a race may have been missed: a smaller \
                  test of the same code can be looked at as a whole",
                 if self.report.forgotten == 1 { "1 run touched".into() } else { format!("{} runs touched", count(self.report.forgotten)) }
             ),
-            ("uncontrolled" | "nondeterminism", _) => {
+            (Reached::Run(FindingKind::Uncontrolled | FindingKind::Nondeterminism), _) => {
                 "stopped there: docs/coverage.md says what is controlled".to_owned()
             }
-            ("step-limit", _) => "runs that are longer than that: --steps-max N allows more".to_owned(),
-            ("interrupted", _) => "interrupted".to_owned(),
-            ("no-report", _) => clean(self.lost.as_deref().unwrap_or_default()),
-            ("worker", _) => {
+            (Reached::Run(FindingKind::StepLimit), _) => "runs that are longer than that: --steps-max N allows more".to_owned(),
+            (Reached::INTERRUPTED, _) => "interrupted".to_owned(),
+            (Reached::NoReport, _) => clean(self.lost.as_deref().unwrap_or_default()),
+            (Reached::Worker, _) => {
                 "stopped because a worker process ended without an answer, for want of memory most likely: --jobs N allows fewer of them"
                     .to_owned()
             }
@@ -306,11 +331,14 @@ fn preemptions(bound: u32) -> String {
 pub fn sentence(finding: &Finding, names: &mut Names) -> (String, bool) {
     let mut sentence = interleaving::explained(finding, names);
     let waits = interleaving::waits(finding, names);
-    let begins = [STUCK, RETURNED].into_iter().find(|begins| sentence.starts_with(begins) && !waits.is_empty());
-    if let Some(begins) = begins {
-        // What is said of threads that take no part stands behind.
-        let rest = sentence.rfind("; ").filter(|_| sentence.ends_with(HELD_STILL)).map_or("", |at| &sentence[at..]);
-        sentence = format!("{begins}: {}{rest}", waits.join("; "));
+    let stuck = match &finding.cause {
+        Cause::Stuck { returned, bystanders, .. } if !waits.is_empty() => Some((*returned, *bystanders)),
+        _ => None,
+    };
+    if let Some((returned, bystanders)) = stuck {
+        // The same with the lines at which the threads wait.
+        let begins = if returned { words::RETURNED } else { words::STUCK };
+        sentence = format!("{begins}: {}{}", waits.join("; "), words::bystanders(bystanders));
     } else if matches!(finding.kind, FindingKind::Livelock | FindingKind::StepLimit) {
         let loops = interleaving::loops(finding, names);
         sentence = [vec![sentence], loops].concat().join("; ");
@@ -327,7 +355,7 @@ pub fn sentence(finding: &Finding, names: &mut Names) -> (String, bool) {
             | FindingKind::Stuck
             | FindingKind::Nondeterministic
     );
-    (sentence, begins.is_none() && !operations)
+    (sentence, stuck.is_none() && !operations)
 }
 
 /// Why nothing can be said of a run: what is not controlled and where, in a sentence.
@@ -404,42 +432,36 @@ impl Session<'_> {
         self.tests.iter().map(of).collect()
     }
 
-    /// The report and the document.
-    pub fn entry(&self) -> Entry {
+    /// The report.
+    pub fn text(&self) -> String {
         let mut texts: Vec<String> = self.each(|test, names| test.text(self.time_max, names));
         if self.tests.iter().any(|test| test.report.findings.is_empty())
             && let Some(test) = self.tests.first()
         {
             texts.push(paint(FAINT, paragraph(&relative(&test.settings, self.compiler), 0).trim_end()) + "\n");
         }
-        let full = texts.join("\n");
-        let line = format!("{}: {}", clean(self.file), counted(self.tests.len() as u64, "test"));
-        Entry { exit: self.exit(), full, line, json: self.json(), certificate: None, html: None }
+        texts.join("\n")
     }
 
-    /// The same, with the page where it is wanted.
-    pub fn entry_with(&self, page: bool) -> Entry {
-        let mut entry = self.entry();
-        entry.html = page.then(|| self.html(&entry.full));
-        entry
+    /// The same in one line.
+    pub fn line(&self) -> String {
+        format!("{}: {}", clean(self.file), counted(self.tests.len() as u64, "test"))
     }
 
-    fn json(&self) -> String {
+    /// The document.
+    pub fn json(&self) -> String {
         let tests: Vec<TestDocument> = self.each(TestDocument::new);
         let sum = |of: fn(&TestReport) -> u64| self.tests.iter().map(|test| of(&test.report)).sum();
-        // The weakest of all counts for the whole.
-        const STRENGTH: [&str; 5] = ["partial", "replayed", "sampled", "bounded", "exhaustive"];
-        let strength = |name: &str| STRENGTH.iter().position(|other| *other == name);
-        let coverage = self.tests.iter().map(Tested::coverage_name).min_by_key(|name| strength(name));
-        json::write(&Document {
+        json::write(&SessionDocument {
             file: self.file,
-            verdict: verdict_name(self.exit()),
-            criterion: CRITERION,
-            coverage: coverage.unwrap_or("partial"),
+            verdict: VerdictName::of(self.exit()),
+            criterion: Criterion::Assertions,
+            // The weakest of all counts for the whole.
+            coverage: self.tests.iter().map(Tested::coverage_name).min().unwrap_or(Coverage::Partial),
             seconds: round(self.seconds),
             version: json::VERSION,
             compiler: self.compiler,
-            strategy: self.tests.first().map_or("none", |test| name_of(test.settings.search)),
+            strategy: self.tests.first().map_or("none", |test| test.settings.search.name()),
             runs: sum(|report| report.runs),
             redundant: sum(|report| report.redundant),
             blocked: sum(|report| report.blocked),
@@ -449,16 +471,8 @@ impl Session<'_> {
             findings: tests.iter().flat_map(|test| test.findings.clone()).collect(),
             time_max: self.time_max.map(|time| time.as_secs_f64()),
             tests,
-            lost: self.lines,
+            lost: self.missing.iter().map(Missing::line).collect(),
         })
-    }
-}
-
-fn verdict_name(exit: Exit) -> &'static str {
-    match exit {
-        Exit::Pass => "pass",
-        Exit::Violation => "fail",
-        _ => "unknown",
     }
 }
 
@@ -489,15 +503,15 @@ mod tests {
         let all = u64::MAX;
         for (search, coverage, runs, runs_max, exit, limit) in [
             (Search::Dpor, Exhaustive, 9, all, Exit::Pass, None),
-            (Search::Dpor, Partial, 9, all, Exit::Unknown, Some("time")),
-            (Search::Dpor, Partial, 9, 9, Exit::Unknown, Some("runs")),
+            (Search::Dpor, Partial, 9, all, Exit::Unknown, Some(Reached::TIME)),
+            (Search::Dpor, Partial, 9, 9, Exit::Unknown, Some(Reached::Runs)),
             (Search::Bounded, Preemptions(2), 9, all, Exit::Pass, None),
-            (Search::Bounded, Preemptions(1), 9, all, Exit::Unknown, Some("time")),
-            (Search::Portfolio, Preemptions(2), 9, all, Exit::Pass, Some("time")),
-            (Search::Portfolio, Preemptions(1), 9, all, Exit::Unknown, Some("time")),
+            (Search::Bounded, Preemptions(1), 9, all, Exit::Unknown, Some(Reached::TIME)),
+            (Search::Portfolio, Preemptions(2), 9, all, Exit::Pass, Some(Reached::TIME)),
+            (Search::Portfolio, Preemptions(1), 9, all, Exit::Unknown, Some(Reached::TIME)),
             (Search::Random, Sampled(9), 9, 9, Exit::Pass, None),
-            (Search::Random, Sampled(8), 8, 9, Exit::Unknown, Some("time")),
-            (Search::Dfs, Replayed, 1, all, Exit::Unknown, Some("time")),
+            (Search::Random, Sampled(8), 8, 9, Exit::Unknown, Some(Reached::TIME)),
+            (Search::Dfs, Replayed, 1, all, Exit::Unknown, Some(Reached::TIME)),
         ] {
             let tested = tested(search, coverage, runs, runs_max);
             assert_eq!((tested.exit(), tested.limit()), (exit, limit), "{search:?} {coverage:?}");

@@ -7,9 +7,12 @@ use insta::assert_snapshot;
 use selvedge_history::check::{Algorithm, Answer};
 use selvedge_history::evidence::{Failure, Part, Stay, Violation};
 use selvedge_history::object::Kind;
-use selvedge_history::{Budget, Call, Limit, Log, LogRecorder, OpId, Outcome, Symbol, Value, Verdict};
+use selvedge_history::{Budget, Call, Log, LogRecorder, OpId, Outcome as Ended, Symbol, Value, Verdict};
 use unicode_width::UnicodeWidthStr;
 
+use super::ci::CaseEnd;
+use super::outcome::Recorded;
+use super::verdict::Criterion;
 use super::*;
 
 fn value(text: Option<&str>) -> Value {
@@ -23,8 +26,8 @@ fn log(events: &str) -> Log {
         let thread = value(words.next());
         let (word, rest) = (words.next().unwrap(), words.next());
         let result = match word {
-            "ok" => recorder.outcome(line, &thread, None, Outcome::Return(value(rest))),
-            "crash" => recorder.outcome(line, &thread, None, Outcome::Unknown),
+            "ok" => recorder.outcome(line, &thread, None, Ended::Return(value(rest))),
+            "crash" => recorder.outcome(line, &thread, None, Ended::Unknown),
             method => {
                 let method = recorder.symbol(method);
                 recorder.call(
@@ -48,7 +51,8 @@ fn limits() -> Limits {
     }
 }
 
-fn entry(kind: Kind, log: &Log, verdict: Verdict<Vec<selvedge_history::evidence::Linearization>, Failure>) -> Entry {
+/// How an answer is said.
+fn said(kind: Kind, log: &Log, verdict: Verdict<Vec<selvedge_history::evidence::Linearization>, Failure>) -> Rendered {
     let answer = Answer {
         kind,
         verdict,
@@ -58,25 +62,18 @@ fn entry(kind: Kind, log: &Log, verdict: Verdict<Vec<selvedge_history::evidence:
         states: 12_345,
         longest: 3,
     };
-    let decided = Decided {
-        file: "history.jsonl",
-        format: "jsonl",
-        log,
-        initial: None,
-        answer: &answer,
-        seconds: 0.0123,
-        limits: &limits(),
-        evidence_kept: false,
-    };
-    decided.entry()
+    let limits = limits();
+    let (file, format) = ("history.jsonl", "jsonl");
+    let of = Recorded { file, format, log, initial: None, seconds: 0.0123, limits: &limits };
+    Outcome::Decided(Decided { of, answer, evidence_kept: false }).render(Wanted::default())
 }
 
 /// The report of a violation, without colours, and no wider than a terminal.
 fn report(kind: Kind, events: &str, violation: Violation) -> String {
     let log = log(events);
-    let entry = entry(kind, &log, Verdict::Fail(Failure { part: Part::default(), violation }));
-    assert_eq!(entry.exit, Exit::Violation);
-    let text = anstream::adapter::strip_str(&entry.full).to_string();
+    let said = said(kind, &log, Verdict::Fail(Failure { part: Part::default(), violation }));
+    assert_eq!(said.exit, Exit::Violation);
+    let text = anstream::adapter::strip_str(&said.text).to_string();
     for line in text.lines() {
         assert!(line.width() <= text::WIDTH, "{} columns: {line}", line.width());
     }
@@ -264,8 +261,8 @@ fn a_part_is_named() {
     let log = log("0 write [1,7]\n0 ok");
     let part = Part { object: "accounts".to_owned(), key: Value::text("bob") };
     let failure = Failure { part, violation: Violation::ThinAir { operation: OpId(0) } };
-    let entry = entry(Kind::Register, &log, Verdict::Fail(failure));
-    assert!(entry.full.contains("In object accounts, key bob: write(1 7)"), "{}", entry.full);
+    let said = said(Kind::Register, &log, Verdict::Fail(failure));
+    assert!(said.text.contains("In object accounts, key bob: write(1 7)"), "{}", said.text);
 }
 
 #[test]
@@ -281,17 +278,17 @@ fn hostile_values_are_written_as_escapes() {
 
 #[test]
 fn pass() {
-    let entry = entry(Kind::Queue, &log("0 enq 1\n0 ok\n1 enq 2"), Verdict::Pass(Vec::new()));
-    assert_eq!(entry.exit, Exit::Pass);
-    assert_snapshot!(anstream::adapter::strip_str(&entry.full).to_string());
+    let said = said(Kind::Queue, &log("0 enq 1\n0 ok\n1 enq 2"), Verdict::Pass(Vec::new()));
+    assert_eq!(said.exit, Exit::Pass);
+    assert_snapshot!(anstream::adapter::strip_str(&said.text).to_string());
 }
 
 #[test]
 fn unknown() {
-    let entry = entry(Kind::Queue, &log("0 enq 1\n0 ok\n1 enq 2"), Verdict::Unknown(Limit::Time));
-    assert_eq!(entry.exit, Exit::Unknown);
-    assert!(!entry.full.contains("linearizable"), "{}", entry.full);
-    assert_snapshot!(anstream::adapter::strip_str(&entry.full).to_string());
+    let said = said(Kind::Queue, &log("0 enq 1\n0 ok\n1 enq 2"), Verdict::Unknown(Limit::Time));
+    assert_eq!(said.exit, Exit::Unknown);
+    assert!(!said.text.contains("linearizable"), "{}", said.text);
+    assert_snapshot!(anstream::adapter::strip_str(&said.text).to_string());
 }
 
 #[test]
@@ -302,9 +299,9 @@ fn cut_while_checking() {
     progress.consumed(b"one\ntwo\n");
     progress.read("jsonl", 1_234_567, 3);
     progress.checking("queue", &Budget::new());
-    let entry = cut("history.jsonl", Limit::Memory, &limits(), &progress);
-    assert_eq!(entry.exit, Exit::Unknown);
-    assert_snapshot!(anstream::adapter::strip_str(&entry.full).to_string());
+    let said = Outcome::cut("history.jsonl", Limit::Memory, &limits(), &progress).render(Wanted::default());
+    assert_eq!(said.exit, Exit::Unknown);
+    assert_snapshot!(anstream::adapter::strip_str(&said.text).to_string());
 }
 
 #[test]
@@ -313,17 +310,17 @@ fn cut_while_reading() {
     progress.begin(1, "history.jsonl");
     progress.reading(None);
     progress.consumed(b"one\ntwo\n");
-    let entry = cut("history.jsonl", Limit::Interrupted, &limits(), &progress);
-    assert_snapshot!(anstream::adapter::strip_str(&entry.full).to_string());
+    let said = Outcome::cut("history.jsonl", Limit::Interrupted, &limits(), &progress).render(Wanted::default());
+    assert_snapshot!(anstream::adapter::strip_str(&said.text).to_string());
 }
 
 #[test]
 fn trouble() {
     let trouble = Trouble::new("history.jsonl", "expected a call, found \u{1b}").at(3, Some(7)).advise("do better");
-    let entry = troubled(&trouble, 0.5);
-    assert_eq!(entry.exit, Exit::Input);
-    assert_eq!(entry.full, "error: history.jsonl:3:7: expected a call, found \\u{1b}\n  do better\n");
-    let json: serde_json::Value = serde_json::from_str(&entry.json).unwrap();
+    let said = Outcome::wrong(trouble, 0.5).render(Wanted::default());
+    assert_eq!(said.exit, Exit::Input);
+    assert_eq!(said.text, "error: history.jsonl:3:7: expected a call, found \\u{1b}\n  do better\n");
+    let json: serde_json::Value = serde_json::from_str(&said.json).unwrap();
     assert_eq!(json["error"]["line"], 3);
     assert_eq!(json["error"]["column"], 7);
     assert!(json.get("verdict").is_none());
@@ -337,9 +334,55 @@ fn the_documents() {
     let documents: Vec<String> = [Verdict::Pass(vec![order]), Verdict::Fail(failure), Verdict::Unknown(Limit::Time)]
         .into_iter()
         .map(|verdict| {
-            let json: serde_json::Value = serde_json::from_str(&entry(Kind::Queue, &log, verdict).json).unwrap();
+            let json: serde_json::Value = serde_json::from_str(&said(Kind::Queue, &log, verdict).json).unwrap();
             serde_json::to_string_pretty(&json).unwrap()
         })
         .collect();
     assert_snapshot!(documents.join("\n"));
+}
+
+/// Text, document, page and cases of an outcome, and the exit code that all of them must say.
+#[track_caller]
+fn agrees(outcome: Outcome<'_>, exit: Exit) {
+    let said = outcome.render(Wanted { page: true, certificate: true, cases: true });
+    assert_eq!(said.exit, exit);
+    let document: serde_json::Value = serde_json::from_str(&said.json).unwrap();
+    let (label, verdict, end) = match exit {
+        Exit::Pass => ("PASS  ", Some("pass"), CaseEnd::Pass),
+        Exit::Violation => ("FAIL  ", Some("fail"), CaseEnd::Fail),
+        Exit::Unknown => ("UNKNOWN  ", Some("unknown"), CaseEnd::Unknown),
+        Exit::Input | Exit::Bug => ("error: ", None, CaseEnd::Error),
+    };
+    for text in [&said.text, &said.line] {
+        assert!(text::strip(text).starts_with(label), "{text}");
+    }
+    assert_eq!(document["verdict"].as_str(), verdict);
+    assert_eq!(document.get("error").is_some(), verdict.is_none());
+    assert_eq!(said.cases.iter().map(|case| case.end).collect::<Vec<_>>(), [end]);
+    let title = verdict.map(|verdict| format!("<title>{}: ", verdict.to_uppercase()));
+    assert_eq!(said.page.is_some(), title.is_some());
+    assert!(said.page.is_none_or(|page| page.contains(&title.unwrap_or_default())));
+    assert_eq!(said.certificate.is_some(), matches!(exit, Exit::Pass | Exit::Violation));
+}
+
+#[test]
+fn all_renderings_say_the_same() {
+    let (log, limits) = (log("0 enq 1\n0 ok\n1 deq\n1 ok 7\n0 enq 2"), limits());
+    let (kind, format, file) = (Kind::Queue, "jsonl", "history.jsonl");
+    let of = Recorded { file, format, log: &log, initial: None, seconds: 0.5, limits: &limits };
+    let failure = Failure { part: Part::default(), violation: Violation::ThinAir { operation: OpId(1) } };
+    let verdicts = [
+        (Verdict::Pass(Vec::new()), Exit::Pass),
+        (Verdict::Fail(failure), Exit::Violation),
+        (Verdict::Unknown(Limit::Memory), Exit::Unknown),
+    ];
+    for (verdict, exit) in verdicts {
+        let (algorithms, parts, parts_passed, states, longest) = (vec![], 1, 0, 0, 0);
+        let answer = Answer { kind, verdict, algorithms, parts, parts_passed, states, longest };
+        agrees(Outcome::Decided(Decided { of, answer, evidence_kept: false }), exit);
+    }
+    agrees(Outcome::Nothing(Nothing { of, object: Some(kind), criterion: Criterion::default() }), Exit::Unknown);
+    agrees(Outcome::cut("history.jsonl", Limit::Time, &limits, &Progress::default()), Exit::Unknown);
+    agrees(Outcome::wrong(Trouble::new("history.jsonl", "it is wrong"), 0.5), Exit::Input);
+    agrees(Outcome::bug("history.jsonl"), Exit::Bug);
 }

@@ -9,6 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use selvedge_needs::{Need, skip};
 use serde_json::{Value, json};
 
 use crate::scratch;
@@ -34,12 +35,13 @@ fn found() -> Option<PathBuf> {
     found.into_iter().find(|path| path.exists())
 }
 
-/// Holds the browser; `None`, with a sentence, where there is none.
+/// Holds the browser; where there is none, the test is skipped.
+#[track_caller]
 pub fn browser() -> Option<Held> {
     let mut held = BROWSER.lock().unwrap_or_else(PoisonError::into_inner);
     if held.is_none() {
         let Some(path) = found() else {
-            eprintln!("no Chromium on PATH: pages are not opened (Debian: apt-get install chromium)");
+            skip(Need::Browser, "there is no Chromium on the PATH: pages are not opened");
             return None;
         };
         *held = Some(Browser::start(&path));

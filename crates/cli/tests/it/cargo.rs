@@ -48,12 +48,13 @@ pub fn run(mut command: Command) -> Run {
     Run::new(command.output().expect("the binary runs"))
 }
 
-/// Whether the toolchain lacks what it takes; says so.
+/// Whether the toolchain lacks what it takes; the test is skipped then.
+#[track_caller]
 pub fn skipped(run: &Run) -> bool {
     let lacks = run.code == 2
         && (run.stderr.contains("the Rust toolchain lacks") || run.stderr.contains("tests can be controlled on"));
     if lacks {
-        println!("skipped: {}", run.stderr.trim());
+        skip(Need::StandardLibrary, &run.stderr);
     }
     lacks
 }
@@ -256,11 +257,9 @@ fn replays(project: &Path, finding: &str) {
     };
     let again = replay(&["--json"]).expect(1).json();
     assert_eq!((&again["same"], &again["findings"][0]["kind"]), (&true.into(), &"panic".into()), "{again}");
-    if Command::new("gdb").arg("--version").output().is_ok() {
+    if has(has_program("gdb"), Need::Gdb, "nothing stops in it") {
         let shown = replay(&["--break"]).expect(0).stdout;
         assert!(shown.contains("SIGTRAP") && shown.contains("tests/counter.rs:11"), "{shown}");
-    } else {
-        eprintln!("SKIPPED: gdb is not installed, so nothing stopped in it");
     }
     let library = project.join("src/lib.rs");
     let text = std::fs::read_to_string(&library).expect("the library");
@@ -317,8 +316,7 @@ fn an_interrupt_ends_the_search_with_what_is_known() {
     let mut text = String::new();
     while !text.ends_with("running 1 test\n") && stdout.read_line(&mut text).expect("text") > 0 {}
     std::thread::sleep(std::time::Duration::from_secs(2));
-    let kill = format!("kill -INT {}", child.id());
-    let _ = Command::new("sh").args(["-c", &kill]).status();
+    signal(child.id(), Signal::INT);
     stdout.read_to_string(&mut text).expect("text");
     let output = child.wait_with_output().expect("it ends");
     let run = Run { stdout: text, ..Run::new(output) };

@@ -4,7 +4,7 @@ use crate::cargo::{cargo_selvedge, run, skipped};
 use crate::*;
 
 /// A project with these integration tests.
-fn project(name: &str, tests: &[(&str, &str)]) -> PathBuf {
+pub fn project(name: &str, tests: &[(&str, &str)]) -> PathBuf {
     let directory = scratch(name);
     let _ = std::fs::remove_dir_all(&directory);
     for part in ["src", "tests"] {
@@ -214,7 +214,7 @@ fn a_thread_local_that_is_dropped_is_an_operation() {
 #[test]
 fn a_standard_library_that_was_damaged_is_made_again() {
     let Ok(made) = selvedge_driver::rust::prepare_sysroot(cache()) else {
-        println!("skipped: there is no instrumented standard library");
+        skip(Need::StandardLibrary, "there is no instrumented standard library");
         return;
     };
     let copy = scratch("damaged-cache");

@@ -1,5 +1,7 @@
 //! `selvedge check`: verdicts, exit codes, several files.
 
+use selvedge_history::generate::Random;
+
 use crate::*;
 
 #[test]
@@ -224,11 +226,8 @@ fn a_first_read_out_of_thin_air_is_a_violation_of_every_other_register() {
 /// The order that the text tells, the page's first one and the one in the evidence are the same.
 #[test]
 fn one_answer_names_one_order() {
-    let mut random = 7u64;
-    let mut below = |bound: u64| {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (random >> 33) % bound
-    };
+    let mut random = Random::new(7);
+    let mut below = |bound: u64| random.below(bound);
     let (mut unplaced, mut pages) = (0, 0);
     while unplaced < 12 {
         pages += 1;

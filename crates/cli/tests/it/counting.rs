@@ -116,8 +116,8 @@ fn the_aba_example_of_the_paper() {
     let mut lines = Vec::new();
     let mut called = std::collections::HashMap::new();
     for step in finding["steps"].as_array().expect("it has steps") {
-        let (thread, what) = (step["thread"].as_u64().expect("a number"), step["what"].as_str().expect("a text"));
-        if let Some(call) = what.strip_prefix("call ") {
+        let (thread, kind) = (step["thread"].as_u64().expect("a number"), &step["kind"]);
+        if let Some(call) = kind["call"]["operation"].as_str() {
             let call = call.trim_end_matches("()").to_owned();
             counting.call(thread, Label::parse(&call).expect("a label").pending()).expect("it fits");
             lines.push(match call.strip_prefix("push(").and_then(|rest| rest.strip_suffix(')')) {
@@ -125,7 +125,7 @@ fn the_aba_example_of_the_paper() {
                 None => format!("{thread} call pop"),
             });
             called.insert(thread, call);
-        } else if let Some(result) = what.strip_prefix("return ") {
+        } else if let Some(result) = kind["return"]["result"].as_str() {
             let call = &called[&thread];
             let (label, line) = match result {
                 "void" => (call.clone(), format!("{thread} return")),

@@ -59,15 +59,14 @@ fn no_certificate_without_a_verdict() {
 #[test]
 fn an_interrupt_ends_in_unknown_with_what_is_known() {
     let path = hard("interrupt.jsonl");
-    for (args, signal, expected) in [
-        (vec!["check", "-", "--time-max", "none"], "INT", "reading"),
-        (vec!["check", &path, "--time-max", "none", "--memory-max", "64GiB"], "INT", "52 operations"),
-        (vec!["check", "-", "--time-max", "none"], "TERM", "reading"),
+    for (args, sent, expected) in [
+        (vec!["check", "-", "--time-max", "none"], Signal::INT, "reading"),
+        (vec!["check", &path, "--time-max", "none", "--memory-max", "64GiB"], Signal::INT, "52 operations"),
+        (vec!["check", "-", "--time-max", "none"], Signal::TERM, "reading"),
     ] {
         let child = waiting(&args);
         std::thread::sleep(Duration::from_millis(500));
-        let kill = format!("kill -{signal} {}", child.id());
-        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        signal(child.id(), sent);
         let run = finish(child).expect(3);
         assert!(run.stdout.contains("interrupted"), "{}", run.stdout);
         assert!(run.stdout.contains(expected), "{args:?}: {}", run.stdout);

@@ -9,7 +9,9 @@ mod commands;
 mod counting;
 mod documents;
 mod errors;
+mod house;
 mod limits;
+mod lost;
 mod manual;
 mod modelling;
 mod monitoring;
@@ -17,6 +19,7 @@ mod objects;
 mod page;
 mod quasi;
 mod relaxed;
+mod renderings;
 mod reports;
 mod sentences;
 mod specified;
@@ -28,6 +31,9 @@ mod verdicts;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+
+use rustix::process::{Pid, Signal};
+use selvedge_needs::{Need, has, has_cpp, has_program, skip};
 
 /// The root of the repository, where every run starts.
 fn root() -> &'static Path {
@@ -93,6 +99,12 @@ fn file(name: &str, content: &[u8]) -> String {
     let path = scratch(name);
     std::fs::write(&path, content).expect("the scratch directory is writable");
     path.to_str().expect("the scratch directory has a plain name").to_owned()
+}
+
+/// Sends a signal to a process.
+fn signal(process: u32, signal: Signal) {
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw).expect("a process");
+    rustix::process::kill_process(process, signal).expect("it is there");
 }
 
 fn scratch(name: &str) -> PathBuf {

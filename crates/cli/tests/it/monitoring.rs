@@ -8,7 +8,9 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use super::{Run, command, file, scratch, selvedge, with_input};
+use rustix::process::Signal;
+
+use super::{Run, command, file, scratch, selvedge, signal, with_input};
 
 /// Events of calls one after the other, `method value -> result` each.
 fn events(thread: &str, calls: &[&str]) -> String {
@@ -60,8 +62,7 @@ impl Beside {
 
     /// Ends it as an administrator would.
     fn end(mut self) -> Run {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().expect("there is kill").success());
+        signal(self.child.id(), Signal::TERM);
         let mut rest = String::new();
         let _ = self.stderr.read_to_string(&mut rest);
         let output = self.child.wait_with_output().expect("it ends");

@@ -3,12 +3,13 @@
 use std::io;
 
 use selvedge_driver::rust::RustError;
-use selvedge_driver::{CompileError, RunError, ScheduleError};
+use selvedge_driver::{CompileError, RunError};
 use selvedge_history::counting::Unapproximated;
 use selvedge_history::object::Kind;
 use selvedge_history::quasi::RelaxationError;
 use selvedge_history::verify::Refusal;
 use selvedge_history::{IllFormed, OpId, ThreadId};
+use selvedge_protocol::ScheduleError;
 
 /// Pairs of what was said and what should be.
 #[track_caller]
@@ -46,7 +47,7 @@ fn of_programs_and_tools() {
         (RunError::Malformed("it is empty".into()).to_string(), "the runtime's report could not be read: it is empty"),
         (
             RunError::OtherProgram { wanted: "a1".into(), found: "b2".into() }.to_string(),
-            "the finding is of the program with fingerprint a1, and this one has b2: build what it was made with",
+            "the finding is of the program a1, and this one is b2: build what it was made with",
         ),
         (
             ScheduleError::Word("x".into()).to_string(),

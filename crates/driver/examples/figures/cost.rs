@@ -4,9 +4,9 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::Instant;
 
-use selvedge_driver::{Search, Settings};
 use selvedge_history::counting::{Counting, Representation};
 use selvedge_history::monitor::{Span, counters::Counters};
+use selvedge_protocol::{Search, Settings};
 
 use crate::events::{Event, events};
 use crate::{Line, Places, plot};

@@ -15,7 +15,8 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use selvedge_driver::{Compiler, CoverageRecord, Program, Search, Settings, TestReport, compile, run};
+use selvedge_driver::{Compiler, Program, compile, run};
+use selvedge_protocol::{CoverageRecord, Search, Settings, TestReport};
 
 mod cost;
 mod coverage;
@@ -36,7 +37,7 @@ impl Places {
             return Err("the runtime could not be built".into());
         }
         let runtime = root.join("target/release/libselvedge_runtime.so");
-        let include = root.join("crates/runtime/include");
+        let include = root.join("crates/driver/include");
         let compiler = Compiler { cc: "gcc".into(), flags: Vec::new(), include, runtime };
         let scratch = root.join("target/figures");
         std::fs::create_dir_all(&scratch)?;
@@ -62,7 +63,7 @@ impl Places {
         std::fs::create_dir_all(&scratch)?;
         let path = scratch.join("queue");
         compile(&compiler, std::slice::from_ref(&self.source), &path)?;
-        let report = run(&Program { path, arguments: Vec::new() }, settings, &scratch)?.report;
+        let report = run(&Program::new(path, &self.compiler.runtime)?, settings, &scratch)?.report;
         std::fs::remove_dir_all(&scratch)?;
         match <[TestReport; 1]>::try_from(report.tests) {
             Ok([test]) if test.findings.is_empty() => Ok(test),

@@ -20,7 +20,7 @@
 //! it, or classes would be lost. A loop that yields without end would have a class for each number of rounds; a run in which a thread
 //! is passed over too often is given up, and then the search does not claim to be complete.
 //!
-//! A machine that wants the order of returns and calls kept (SEMANTICS.md, *Exploration*) records them as accesses to
+//! A machine that wants the order of returns and calls kept (docs/semantics.md, *Which histories a test has*) records them as accesses to
 //! [`crate::HISTORY`]. Cost of a run with n steps, m of them new: O(n·m) for the races, O(n) for each race found.
 
 mod behind;

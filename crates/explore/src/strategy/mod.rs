@@ -6,4 +6,5 @@ mod operations;
 pub mod pct;
 pub mod random;
 pub mod replay;
+mod sampled;
 pub mod serial;

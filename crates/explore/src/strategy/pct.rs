@@ -10,20 +10,14 @@ use std::ops::ControlFlow;
 use crate::access::Thread;
 use crate::part::Part;
 use crate::point::{ChoicePoint, Coverage, Decision, Run, Strategy};
-use crate::rng::Rng;
+use crate::strategy::sampled::Sampled;
 
 /// Schedules by random priorities.
 #[derive(Clone, Debug)]
 pub struct Pct {
-    seed: u64,
-    next: u64,
-    end: u64,
-    done: u64,
-    /// Whether a run was prepared and has not ended.
-    under_way: bool,
+    runs: Sampled,
     depth: u32,
     steps_max: u64,
-    rng: Rng,
     /// The higher the sooner; 0 when the thread has not been seen in this run.
     priority: [u64; Thread::MAX],
     /// What the next thread that falls gets: less than everything before.
@@ -38,14 +32,9 @@ impl Pct {
     /// Runs `first` to `first + count` of that seed, for bugs of that depth. `steps` is a guess at the length of a run.
     pub fn new(seed: u64, first: u64, count: u64, depth: u32, steps: u64) -> Self {
         Pct {
-            seed,
-            next: first,
-            end: first.saturating_add(count),
-            done: 0,
-            under_way: false,
+            runs: Sampled::new(seed, first, count),
             depth,
             steps_max: steps.max(1),
-            rng: Rng::for_run(seed, first),
             priority: [0; Thread::MAX],
             floor: MIDDLE,
             changes: Vec::new(),
@@ -61,7 +50,7 @@ impl Pct {
         for pending in at.pending {
             let priority = &mut self.priority[pending.thread.index()];
             if *priority == 0 {
-                *priority = MIDDLE + 1 + self.rng.below(MIDDLE);
+                *priority = MIDDLE + 1 + self.runs.rng.below(MIDDLE);
             }
         }
         let mut rest = at.available();
@@ -80,15 +69,10 @@ impl Pct {
 
 impl Strategy for Pct {
     fn start(&mut self) -> ControlFlow<Coverage> {
-        if self.next >= self.end {
-            return ControlFlow::Break(Coverage::Sampled(self.done));
-        }
-        self.rng = Rng::for_run(self.seed, self.next);
-        self.next += 1;
-        self.under_way = true;
+        self.runs.start()?;
         self.priority = [0; Thread::MAX];
         self.floor = MIDDLE;
-        let (rng, steps) = (&mut self.rng, self.steps_max);
+        let (rng, steps) = (&mut self.runs.rng, self.steps_max);
         self.changes.clear();
         self.changes.extend((1..self.depth).map(|_| rng.below(steps)));
         ControlFlow::Continue(())
@@ -109,20 +93,18 @@ impl Strategy for Pct {
     }
 
     fn pick(&mut self, options: u32) -> u32 {
-        self.rng.below(u64::from(options)) as u32
+        self.runs.pick(options)
     }
 
     fn so_far(&self) -> Option<Coverage> {
-        Some(Coverage::Sampled(self.done))
+        Some(self.runs.so_far())
     }
 
     fn finish(&mut self, _: &Run<'_>) {
-        self.done += 1;
-        self.under_way = false;
+        self.runs.finish();
     }
 
     fn rest(&self) -> Option<Vec<Part>> {
-        // A run that was prepared and not made is still to come.
-        Some(Part::of_runs(self.next - u64::from(self.under_way), self.end))
+        Some(self.runs.rest())
     }
 }

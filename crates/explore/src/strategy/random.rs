@@ -1,12 +1,12 @@
-//! Uniform choice at every point. Run k of seed s is the same whoever makes it, so workers can share the runs out.
+//! Uniform choice at every point.
 
 use std::ops::ControlFlow;
 
 use crate::access::Thread;
 use crate::part::Part;
 use crate::point::{ChoicePoint, Coverage, Decision, Run, Strategy};
-use crate::rng::Rng;
 use crate::strategy::dfs::available;
+use crate::strategy::sampled::Sampled;
 
 /// In one of so many runs threads that are held back may go on, as if nobody had given up a turn.
 const PRESSED_IN: u64 = 4;
@@ -14,28 +14,14 @@ const PRESSED_IN: u64 = 4;
 /// Schedules drawn at random.
 #[derive(Clone, Debug)]
 pub struct Random {
-    seed: u64,
-    next: u64,
-    end: u64,
-    done: u64,
-    /// Whether a run was prepared and has not ended.
-    under_way: bool,
-    rng: Rng,
+    runs: Sampled,
     presses: bool,
 }
 
 impl Random {
     /// Runs `first` to `first + count` of that seed.
     pub fn new(seed: u64, first: u64, count: u64) -> Self {
-        Random {
-            seed,
-            next: first,
-            end: first.saturating_add(count),
-            done: 0,
-            under_way: false,
-            rng: Rng::for_run(seed, first),
-            presses: false,
-        }
+        Random { runs: Sampled::new(seed, first, count), presses: false }
     }
 
     /// One of several threads; `None` when there is no choice.
@@ -47,11 +33,11 @@ impl Random {
         }
         // Without branches on what was drawn, which no processor can guess.
         if others & (others - 1) == 0 {
-            let second = self.rng.below(2).wrapping_neg();
+            let second = self.runs.rng.below(2).wrapping_neg();
             return Some(Thread((others & second | (set ^ others) & !second).trailing_zeros() as u8));
         }
         let count = u64::from(set.count_ones());
-        let rank = self.rng.below(count);
+        let rank = self.runs.rng.below(count);
         for dropped in 1..count {
             let lowest = set & set.wrapping_neg();
             set ^= if dropped <= rank { lowest } else { 0 };
@@ -62,13 +48,8 @@ impl Random {
 
 impl Strategy for Random {
     fn start(&mut self) -> ControlFlow<Coverage> {
-        if self.next >= self.end {
-            return ControlFlow::Break(Coverage::Sampled(self.done));
-        }
-        self.rng = Rng::for_run(self.seed, self.next);
-        self.presses = self.next % PRESSED_IN == PRESSED_IN - 1;
-        self.next += 1;
-        self.under_way = true;
+        let run = self.runs.start()?;
+        self.presses = run % PRESSED_IN == PRESSED_IN - 1;
         ControlFlow::Continue(())
     }
 
@@ -89,20 +70,18 @@ impl Strategy for Random {
     }
 
     fn pick(&mut self, options: u32) -> u32 {
-        self.rng.below(u64::from(options)) as u32
+        self.runs.pick(options)
     }
 
     fn so_far(&self) -> Option<Coverage> {
-        Some(Coverage::Sampled(self.done))
+        Some(self.runs.so_far())
     }
 
     fn finish(&mut self, _: &Run<'_>) {
-        self.done += 1;
-        self.under_way = false;
+        self.runs.finish();
     }
 
     fn rest(&self) -> Option<Vec<Part>> {
-        // A run that was prepared and not made is still to come.
-        Some(Part::of_runs(self.next - u64::from(self.under_way), self.end))
+        Some(self.runs.rest())
     }
 }

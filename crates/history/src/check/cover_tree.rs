@@ -226,11 +226,9 @@ mod tests {
     use super::*;
 
     /// A small deterministic source of numbers.
-    fn numbers(mut seed: u64) -> impl FnMut(u32) -> u32 {
-        move |below| {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            ((seed >> 33) % u64::from(below)) as u32
-        }
+    fn numbers(seed: u64) -> impl FnMut(u32) -> u32 {
+        let mut random = crate::generate::Random::new(seed);
+        move |below| random.below(u64::from(below)) as u32
     }
 
     #[test]

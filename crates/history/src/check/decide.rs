@@ -232,10 +232,7 @@ struct SearchPart<'c, 'a, 'p> {
 impl ObjectVisitor for SearchPart<'_, '_, '_> {
     type Answer = Result<PartVerdict, Unfit>;
 
-    fn visit<O: Object + Sync + 'static>(self, object: O) -> Self::Answer
-    where
-        O::Input: Clone + PartialEq,
-    {
+    fn visit<O: Object + Sync + 'static>(self, object: O) -> Self::Answer {
         let (part, kind) = (self.part, self.checker.kind);
         let history = part.history(|op, _| read(&object, kind, part.log, op))?;
         let verdict = match history.end() {
@@ -247,10 +244,7 @@ impl ObjectVisitor for SearchPart<'_, '_, '_> {
 }
 
 impl SearchPart<'_, '_, '_> {
-    fn linearize<O: Object>(self, object: &O, history: &History<O::Input, Value>) -> Result<PartVerdict, Limit>
-    where
-        O::Input: Clone + PartialEq,
-    {
+    fn linearize<O: Object>(self, object: &O, history: &History<O::Input, Value>) -> Result<PartVerdict, Limit> {
         let found = search(object, history, &Goal::Linearization, self.checker.budget);
         self.checker.states += found.states;
         let stuck = match found.verdict {
@@ -274,10 +268,7 @@ impl SearchPart<'_, '_, '_> {
     }
 
     /// Line-Up, definition 2: each pending operation must be able to block after what returned.
-    fn stuck<O: Object>(self, object: &O, history: &History<O::Input, Value>) -> Result<PartVerdict, Limit>
-    where
-        O::Input: Clone + PartialEq,
-    {
+    fn stuck<O: Object>(self, object: &O, history: &History<O::Input, Value>) -> Result<PartVerdict, Limit> {
         let mut linearizations = Vec::new();
         for (op, operation) in history.operations().iter().enumerate() {
             if operation.ret.is_some() {

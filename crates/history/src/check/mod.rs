@@ -30,6 +30,7 @@ use crate::object::{Kind, Misuse, Object};
 use crate::{Budget, History, Log, OpId, Spec, Value, Verdict};
 
 /// An algorithm that decided some part.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Algorithm {
     /// Distinct values in a queue: two pointers.
@@ -131,13 +132,11 @@ pub fn check(log: &Log, kind: Kind, initial: Option<&Value>, budget: &Budget) ->
 ///
 ///     fn initial(&self) -> Vec<u32> { vec![1, 2, 3] }
 ///
-///     fn step(&self, left: &Vec<u32>, _: &(), output: Option<&u32>, next: &mut Vec<Vec<u32>>) {
+///     fn apply(&self, left: &Vec<u32>, _: &(), out: &mut Vec<(u32, Vec<u32>)>) {
 ///         for (i, ticket) in left.iter().enumerate() {
-///             if output.is_none_or(|output| output == ticket) {
-///                 let mut after = left.clone();
-///                 after.remove(i);
-///                 next.push(after);
-///             }
+///             let mut after = left.clone();
+///             after.remove(i);
+///             out.push((*ticket, after));
 ///         }
 ///     }
 /// }
@@ -155,11 +154,7 @@ pub fn check_history<S: Spec>(
     spec: &S,
     history: &History<S::Input, S::Output>,
     budget: &Budget,
-) -> Verdict<Vec<OpId>, search::Explained>
-where
-    S::Input: Clone + PartialEq,
-    S::Output: Clone,
-{
+) -> Verdict<Vec<OpId>, search::Explained> {
     match search::search(spec, history, &search::Goal::Linearization, budget).verdict {
         Verdict::Pass(path) => Verdict::Pass(path.into_iter().map(|(op, _)| op).collect()),
         Verdict::Fail(stuck) => {

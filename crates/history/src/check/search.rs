@@ -55,10 +55,7 @@ pub fn search<S: Spec>(
     history: &History<S::Input, S::Output>,
     goal: &Goal<'_, S::Input>,
     budget: &Budget,
-) -> Found<Path<S>>
-where
-    S::Input: PartialEq,
-{
+) -> Found<Path<S>> {
     let mut search = Search::new(spec, history, goal);
     let answer = search.run(budget);
     let (states, longest) = (search.visited, search.longest);
@@ -89,11 +86,7 @@ pub fn shortest_failing_prefix<S: Spec>(
     history: &History<S::Input, S::Output>,
     stuck: Stuck,
     budget: &Budget,
-) -> Result<Explained, Limit>
-where
-    S::Input: Clone + PartialEq,
-    S::Output: Clone,
-{
+) -> Result<Explained, Limit> {
     let marks = history.marks();
     let returns: Vec<u32> = (0..marks.len() as u32).filter(|&at| marks[at as usize].is_return()).collect();
     let first = history.operation(stuck.0).end();
@@ -239,10 +232,7 @@ struct Search<'a, S: Spec> {
     longest: usize,
 }
 
-impl<'a, S: Spec> Search<'a, S>
-where
-    S::Input: PartialEq,
-{
+impl<'a, S: Spec> Search<'a, S> {
     fn new(spec: &'a S, history: &'a History<S::Input, S::Output>, goal: &'a Goal<'a, S::Input>) -> Self {
         let pure = history
             .operations()

@@ -2,24 +2,15 @@
 //! that share nothing with them, is in the integration tests.
 
 use super::*;
+use crate::generate::Random;
 use crate::object::ObjectVisitor;
 use crate::{Call, End, History, LogRecorder, Outcome};
 
-/// A small deterministic source of numbers.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, end: u32) -> u32 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        ((self.0 >> 33) % u64::from(end)) as u32
-    }
-}
-
 /// Random operations of a collection, most of them wrong.
-fn random_log(numbers: &mut Numbers, insert: &str, remove: &str, distinct: bool, pending: bool) -> Log {
+fn random_log(random: &mut Random, insert: &str, remove: &str, distinct: bool, pending: bool) -> Log {
     let mut recorder = LogRecorder::new();
-    let threads = 1 + numbers.below(4);
-    let operations = 1 + numbers.below(8);
+    let threads = 1 + random.below(4) as u32;
+    let operations = 1 + random.below(8);
     let mut next = 0;
     let mut called = 0;
     let mut open: Vec<Option<(bool, i64)>> = vec![None; threads as usize];
@@ -27,13 +18,13 @@ fn random_log(numbers: &mut Numbers, insert: &str, remove: &str, distinct: bool,
     let mut line = 0;
     while called < operations || open.iter().any(Option::is_some) {
         line += 1;
-        let thread = numbers.below(threads);
+        let thread = random.below(u64::from(threads)) as u32;
         let name = Value::Int(i64::from(thread));
         match open[thread as usize].take() {
             None if called < operations => {
                 called += 1;
-                let inserting = numbers.below(2) == 0;
-                let value = if distinct { next } else { i64::from(numbers.below(3)) };
+                let inserting = random.below(2) == 0;
+                let value = if distinct { next } else { random.below(3) as i64 };
                 next += 1;
                 let method = recorder.symbol(if inserting { insert } else { remove });
                 let argument = if inserting { Value::Int(value) } else { Value::Nil };
@@ -46,12 +37,12 @@ fn random_log(numbers: &mut Numbers, insert: &str, remove: &str, distinct: bool,
             }
             None => {}
             Some((inserting, _)) => {
-                let outcome = if pending && numbers.below(8) == 0 {
+                let outcome = if pending && random.below(8) == 0 {
                     Outcome::Unknown
-                } else if inserting || values.is_empty() || numbers.below(6) == 0 {
+                } else if inserting || values.is_empty() || random.below(6) == 0 {
                     Outcome::Return(Value::Nil)
                 } else {
-                    let at = if numbers.below(3) == 0 { 0 } else { numbers.below(values.len() as u32) };
+                    let at = if random.below(3) == 0 { 0 } else { random.below(values.len() as u64) };
                     Outcome::Return(Value::Int(values.remove(at as usize)))
                 };
                 recorder.outcome(line, &name, None, outcome).unwrap();
@@ -66,10 +57,7 @@ struct Enumerate<'a>(&'a Log, Kind);
 impl ObjectVisitor for Enumerate<'_> {
     type Answer = bool;
 
-    fn visit<O: Object + Sync + 'static>(self, object: O) -> bool
-    where
-        O::Input: Clone,
-    {
+    fn visit<O: Object + Sync + 'static>(self, object: O) -> bool {
         let ops: Vec<OpId> = (0..self.0.history.len() as u32).map(OpId).collect();
         let end = if self.0.history.pending() > 0 { End::Truncated } else { End::Complete };
         let history = self.0.history.project(&ops, end, |op, operation| {
@@ -147,8 +135,8 @@ fn collections_agree_with_enumeration() {
     for (kind, insert, remove) in kinds {
         let mut verdicts = [0, 0];
         for seed in 0..count {
-            let mut numbers = Numbers(seed * 7919 + 13);
-            let log = random_log(&mut numbers, insert, remove, seed % 4 != 0, seed % 3 == 0);
+            let mut random = Random::new(seed * 7919 + 13);
+            let log = random_log(&mut random, insert, remove, seed % 4 != 0, seed % 3 == 0);
             let expected = kind.with_object(None, Enumerate(&log, kind)).unwrap();
             let answer = check(&log, kind, None, &Budget::new()).unwrap();
             assert_eq!(

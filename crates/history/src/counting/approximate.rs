@@ -114,7 +114,7 @@ pub struct Approximator {
 }
 
 impl Approximator {
-    /// One for logs of objects of that kind.
+    /// An approximator for logs of objects of that kind.
     pub fn new(kind: Kind, k: usize) -> Result<Self, Unapproximated> {
         if k > kernel::K_MAX {
             return Err(Unapproximated::K);

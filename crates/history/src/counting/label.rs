@@ -24,13 +24,13 @@ impl Label {
         Label { method: method.to_owned(), argument: argument.into(), result: Some(result.into()) }
     }
 
-    /// The same call, not returned yet.
+    /// The label of the same call while it is pending.
     #[must_use]
     pub fn pending(&self) -> Self {
         Label { result: None, ..self.clone() }
     }
 
-    /// Whether it has not returned.
+    /// Whether the call is pending.
     pub fn is_pending(&self) -> bool {
         self.result.is_none()
     }

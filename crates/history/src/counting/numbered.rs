@@ -221,11 +221,9 @@ mod tests {
     use super::*;
     use crate::{Budget, End, Event, History, ThreadId};
 
-    fn numbers(mut seed: u64) -> impl FnMut(usize) -> usize {
-        move |below| {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (seed >> 33) as usize % below
-        }
+    fn numbers(seed: u64) -> impl FnMut(usize) -> usize {
+        let mut random = crate::generate::Random::new(seed);
+        move |below| random.below(below as u64) as usize
     }
 
     type Recorded = (&'static str, Value, Option<Value>);

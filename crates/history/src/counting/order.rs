@@ -59,7 +59,7 @@ pub struct IntervalOrder {
 }
 
 impl IntervalOrder {
-    /// The order of a history, in its canonical representation. O(n): a new past begins with the first call after a return.
+    /// The interval order of a history, in its canonical representation. O(n): a new past begins with the first call after a return.
     pub fn of<I, O>(history: &History<I, O>) -> Self {
         let mut intervals = vec![(0, 0); history.len()];
         let (mut slot, mut after_return) = (0, false);
@@ -110,7 +110,7 @@ impl IntervalOrder {
         self.intervals.len()
     }
 
-    /// The first and the last slot of an operation. One that never returned lasts to the end.
+    /// The first and the last slot of an operation. An operation that never returned lasts to the end.
     pub fn interval(&self, op: OpId) -> (usize, usize) {
         let (first, last) = self.intervals[op.0 as usize];
         (first as usize, last as usize)
@@ -121,7 +121,7 @@ impl IntervalOrder {
         self.open[op.0 as usize]
     }
 
-    /// Whether the first is before the second.
+    /// Whether the first operation precedes the second.
     pub fn precedes(&self, first: OpId, second: OpId) -> bool {
         self.intervals[first.0 as usize].1 < self.intervals[second.0 as usize].0
     }

@@ -69,12 +69,12 @@ impl<L: Eq + Hash> PartialEq for Representation<L> {
 }
 
 impl<L: Clone + Eq + Hash> Representation<L> {
-    /// Of a history without operations.
+    /// The representation of a history without operations.
     pub fn new(k: usize) -> Self {
         Representation { k, counts: HashMap::default() }
     }
 
-    /// Of A_k of a history; `label` names what each operation did.
+    /// The representation of A_k of a history; `label` names what each operation did.
     pub fn of<I, O>(history: &History<I, O>, k: usize, mut label: impl FnMut(OpId, &Operation<I, O>) -> L) -> Self {
         let order = IntervalOrder::of(history).approximate(k);
         let mut this = Representation::new(k);
@@ -113,6 +113,7 @@ impl<L: Clone + Eq + Hash> Representation<L> {
 }
 
 /// An event that does not fit what came before.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misplaced {
     /// A call with the number of an operation that is open.
@@ -152,13 +153,13 @@ pub struct Counting<L> {
 const FEW: usize = 8;
 
 impl<L: Clone + Eq + Hash> Counting<L> {
-    /// Nothing has happened.
+    /// Starts with an empty history.
     pub fn new(k: usize) -> Self {
         let (counts, open) = (Representation::new(k), HashMap::default());
         Counting { counts, length: 0, after_return: false, open, spare: Vec::new() }
     }
 
-    /// An operation begins. Open operations have different numbers; once one has returned its number may be used again.
+    /// Records that an operation is called. Open operations have different numbers; once one has returned its number may be used again.
     pub fn call(&mut self, op: u64, pending: L) -> Result<(), Misplaced> {
         if self.open.contains_key(&op) {
             return Err(Misplaced::CallWhileOpen(op));
@@ -177,7 +178,7 @@ impl<L: Clone + Eq + Hash> Counting<L> {
         Ok(())
     }
 
-    /// An operation ends; the label says with what result.
+    /// Records that an operation returns; the label has its result.
     pub fn ret(&mut self, op: u64, label: L) -> Result<(), Misplaced> {
         let (began, pending) = self.open.remove(&op).ok_or(Misplaced::ReturnWithoutCall(op))?;
         let k = self.counts.k as u64;

@@ -30,35 +30,35 @@ impl Triangle {
         self.k
     }
 
-    /// How many have interval [i, j]; none outside of [0, k].
+    /// How many operations have the interval [i, j]; 0 outside of [0, k].
     pub fn get(&self, i: usize, j: usize) -> u64 {
         if i <= j && j <= self.k { self.counts[self.place(i, j)] } else { 0 }
     }
 
-    /// One more has interval [i, j], which must lie inside [0, k].
+    /// Counts one more operation with the interval [i, j], which must lie inside [0, k].
     pub fn increment(&mut self, i: usize, j: usize) {
         let place = self.place(i, j);
         self.counts[place] += 1;
     }
 
-    /// One less has it. Whoever takes away has put in before.
+    /// Counts one operation less with the interval [i, j]. It must have been counted before.
     pub fn decrement(&mut self, i: usize, j: usize) {
         let place = self.place(i, j);
         self.counts[place] = self.counts[place].checked_sub(1).expect("what is taken away was counted");
     }
 
-    /// How many lie inside [i, j]: `total` of figure 4.
+    /// How many operations have an interval inside [i, j]: `total` of figure 4.
     pub fn total(&self, i: usize, j: usize) -> u64 {
         let j = j.min(self.k);
         (i..=j).map(|first| self.counts[self.place(first, first)..=self.place(first, j)].iter().sum::<u64>()).sum()
     }
 
-    /// Whether there are none.
+    /// Whether no operation is counted.
     pub fn is_empty(&self) -> bool {
         self.counts.iter().all(|&count| count == 0)
     }
 
-    /// The least first and the greatest last slot over all of them.
+    /// The least first slot and the greatest last slot of all operations.
     pub fn hull(&self) -> Option<(usize, usize)> {
         let mut hull: Option<(usize, usize)> = None;
         for (i, j, _) in self.intervals() {
@@ -68,12 +68,12 @@ impl Triangle {
         hull
     }
 
-    /// The greatest first slot and the least last slot over all of them.
+    /// The greatest first slot and the least last slot of all operations.
     pub fn core(&self) -> Option<(usize, usize)> {
         self.intervals().map(|(i, j, _)| (i, j)).reduce(|(first, last), (i, j)| (first.max(i), last.min(j)))
     }
 
-    /// The intervals that some have, with how many.
+    /// The intervals that occur, each with the number of its operations.
     pub fn intervals(&self) -> impl Iterator<Item = (usize, usize, u64)> + '_ {
         let (mut i, mut j) = (0, 0);
         let all = self.counts.iter().map(move |&count| {

@@ -6,6 +6,7 @@ use super::Format;
 use crate::{Limit, LogError, Value};
 
 /// Why a file could not be read.
+#[non_exhaustive]
 #[derive(Debug)]
 pub enum ReadError {
     /// Something is wrong with the text.

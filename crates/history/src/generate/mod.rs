@@ -19,7 +19,7 @@ mod clients;
 mod random;
 mod violation;
 
-pub(crate) use random::Random;
+pub use random::Random;
 
 use clients::Clients;
 

@@ -1,15 +1,22 @@
-//! Random numbers that are the same for a seed in every version: splitmix64 (Steele, Lea and Flood, 2014).
+//! Random numbers that are the same for a seed in every version: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+//!
+//! Histories and what is tested on them are drawn with this one. Schedules, and programs to run, are drawn with
+//! `selvedge_explore::Rng`, which is the same ten lines: this crate and that one know nothing of each other, and ten lines
+//! are no reason to.
 
 /// A source of random numbers.
 #[derive(Clone, Debug)]
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// A source that draws the same numbers for the same seed.
+    pub fn new(seed: u64) -> Self {
         Random(seed)
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    /// The next number.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -17,12 +24,12 @@ impl Random {
     }
 
     /// A number below `bound`, which is not 0. The upper half of the product, so nearly uniform for small bounds.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+    pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
     /// True in `percent` of 100 cases.
-    pub(crate) fn chance(&mut self, percent: u64) -> bool {
+    pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 }

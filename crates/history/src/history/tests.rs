@@ -1,3 +1,5 @@
+//! Histories by hand: numbering, what is no history, and what precedes what.
+
 use super::*;
 
 const A: ThreadId = ThreadId(0);

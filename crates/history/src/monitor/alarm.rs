@@ -13,7 +13,8 @@ pub struct Span {
     pub ret: u64,
 }
 
-/// Which rule.
+/// The rule that a violation breaks.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Rule {
     /// A value came out that is not inside.
@@ -47,7 +48,7 @@ impl Rule {
         Rule::NoOrder,
     ];
 
-    /// Its name in reports.
+    /// The name of the rule in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Rule::NotInside => "not-inside",
@@ -83,6 +84,7 @@ impl fmt::Display for Rule {
 }
 
 /// What an operation of an alarm did.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Did {
     /// Put a value in, or wrote it.
@@ -109,7 +111,7 @@ pub struct Shown<V> {
 }
 
 impl<V> Shown<V> {
-    /// An insertion or write.
+    /// An insertion or a write that shows a violation.
     pub fn insert(value: V, span: Span) -> Self {
         Shown { did: Did::Insert, value: Some(value), span }
     }
@@ -124,7 +126,7 @@ impl<V> Shown<V> {
         Shown { did: Did::Empty, value: None, span }
     }
 
-    /// A read.
+    /// A read that shows a violation.
     pub fn read(value: V, span: Span) -> Self {
         Shown { did: Did::Read, value: Some(value), span }
     }
@@ -138,7 +140,7 @@ impl<V> Shown<V> {
 /// A violation: the rule, and the operations that show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alarm<V> {
-    /// Which rule.
+    /// The rule that a violation breaks.
     pub rule: Rule,
     /// The operations.
     pub operations: Vec<Shown<V>>,

@@ -170,21 +170,21 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
         }
     }
 
-    /// One that was in use before: what comes out and was never seen to go in is no alarm, and removals may be open whose calls nobody saw.
+    /// A collection that was in use before: what comes out and was never seen to go in is no alarm, and removals may be open whose calls nobody saw.
     pub fn attach(&mut self) {
         self.lenient = true;
         self.unseen = true;
         self.expect_ghosts();
     }
 
-    /// So many events were missed, each of which may have put something in, or have been the call of a removal that is open still.
+    /// Records that so many events were missed, each of which may have put something in, or have been the call of a removal that is open still.
     pub fn miss(&mut self, events: u64) {
         self.lenient = true;
         self.missed += events;
         self.expect_ghosts();
     }
 
-    /// Something happened that nobody knows: what is inside is forgotten. Removals that are open may take what comes in from now on, and so may those that nobody knows the outcome of.
+    /// Forgets what is inside, because events were missed. Removals that are open may take what comes in from now on, and so may those that nobody knows the outcome of.
     pub fn start_over(&mut self) {
         let mut anew = Collection::new(self.order);
         anew.inside_max = self.inside_max;
@@ -207,7 +207,7 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
         }
     }
 
-    /// From that many values on new ones are not remembered; what comes out unknown is then no alarm.
+    /// Remembers at most that many values; a value that comes out and is not remembered is then no alarm.
     pub fn limit(&mut self, inside_max: usize) {
         self.inside_max = inside_max;
     }
@@ -216,7 +216,7 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
         matches!(self.order, Order::LargestFirst | Order::SmallestFirst)
     }
 
-    /// An insertion is called. Moments only ever grow, from 1.
+    /// Records that an insertion is called. Moments only ever grow, from 1.
     pub fn call_insert(&mut self, at: u64, thread: u32, value: &V) {
         if let Some(&place) = self.places.get(value) {
             self.repeat(place);
@@ -245,7 +245,7 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
         }
     }
 
-    /// An insertion that was called at `call` returns.
+    /// Records that an insertion that was called at `call` returns.
     pub fn ret_insert(&mut self, at: u64, call: u64, value: &V) {
         // It may have come out before its insertion returned.
         let Some(&place) = self.places.get(value) else { return };
@@ -264,7 +264,7 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
         }
     }
 
-    /// An insertion did not happen.
+    /// Records that an insertion did not happen.
     pub fn fail_insert(&mut self, call: u64, thread: u32, value: &V, alarms: &mut Vec<Alarm<V>>) {
         let Some(&place) = self.places.get(value) else {
             if !self.lenient {
@@ -291,7 +291,7 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
         }
     }
 
-    /// A removal is called.
+    /// Records that a removal is called.
     pub fn call_remove(&mut self, at: u64) {
         let latest = if self.order == Order::Fifo { self.latest.clone() } else { None };
         self.removing.insert(at, latest);
@@ -300,7 +300,7 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
         }
     }
 
-    /// A removal that was called at `call` did not happen.
+    /// Records that a removal that was called at `call` did not happen.
     pub fn fail_remove(&mut self, call: u64, alarms: &mut Vec<Alarm<V>>) {
         self.removing.remove(&call);
         if let Some(lifo) = &mut self.lifo {
@@ -309,14 +309,14 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
         self.decide(alarms);
     }
 
-    /// Nobody will know what a removal that was called at `call` did: it may take out one value at any time from then on.
+    /// Records that the outcome of a removal that was called at `call` will never be known: it may take out one value at any time from then on.
     pub fn forget_remove(&mut self, call: u64, alarms: &mut Vec<Alarm<V>>) {
         self.ghosts += 1;
         self.expect_ghosts();
         self.fail_remove(call, alarms);
     }
 
-    /// A removal returns with a value, or with none.
+    /// Records that a removal returns with a value, or with none.
     pub fn ret_remove(&mut self, remove: Span, value: Option<&V>, alarms: &mut Vec<Alarm<V>>) {
         let latest = self.removing.remove(&remove.call).flatten();
         self.popped(remove, value);
@@ -492,7 +492,7 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
         self.repeated
     }
 
-    /// How many entries it holds in all.
+    /// How many entries the rule holds in memory.
     pub fn entries(&self) -> usize {
         self.stays.len()
             + self.settled.len()
@@ -502,7 +502,7 @@ impl<V: Clone + Eq + Hash + Ord> Collection<V> {
             + self.lifo.as_ref().map_or(0, |lifo| lifo.entries())
     }
 
-    /// Whether it is as it was at first: nothing inside, nothing open, nothing that waits.
+    /// Whether the collection is as it was at first: nothing inside, nothing open, nothing that waits.
     pub fn is_fresh(&self) -> bool {
         self.places.is_empty()
             && self.removing.is_empty()

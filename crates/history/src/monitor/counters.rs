@@ -78,7 +78,7 @@ impl<V: Clone + Eq + Hash> Counters<V> {
         }
     }
 
-    /// Something is called: the past that it begins in, which its return needs.
+    /// Records that an operation is called. The answer is the past that it begins in, which its return needs.
     pub fn call(&mut self) -> u64 {
         if self.after_return {
             self.length += 1;
@@ -95,7 +95,7 @@ impl<V: Clone + Eq + Hash> Counters<V> {
         self.length
     }
 
-    /// An insertion is called, in the past that [`Counters::call`] answered.
+    /// Records that an insertion is called, in the past that [`Counters::call`] answered.
     pub fn call_insert(&mut self, first: u64, at: u64, thread: u32, value: &V) {
         let insert = Span { thread, call: at, ret: 0 };
         let new = || Inside { insert, last: None, first, copies: 0 };
@@ -104,17 +104,17 @@ impl<V: Clone + Eq + Hash> Counters<V> {
         self.unchecked += u64::from(inside.copies > 1);
     }
 
-    /// One that may hold values from before: what comes out and was never seen to go in is no alarm.
+    /// A queue that may hold values from before: what comes out and was never seen to go in is no alarm.
     pub fn attach(&mut self) {
         self.lenient = true;
     }
 
-    /// A removal that was called before these counters began has returned this value.
+    /// Records that a removal that was called before these counters began has returned this value.
     pub fn forget(&mut self, value: &V) {
         self.take(value);
     }
 
-    /// An insertion did not happen.
+    /// Records that an insertion did not happen.
     pub fn fail_insert(&mut self, value: &V) {
         self.take(value);
     }
@@ -144,7 +144,7 @@ impl<V: Clone + Eq + Hash> Counters<V> {
         self.unchecked
     }
 
-    /// An insertion that was called at `call` returns.
+    /// Records that an insertion that was called at `call` returns.
     pub fn ret_insert(&mut self, at: u64, call: u64, value: &V) {
         self.after_return = true;
         if let Some(inside) = self.inside.get_mut(value).filter(|inside| inside.insert.call == call) {
@@ -153,7 +153,7 @@ impl<V: Clone + Eq + Hash> Counters<V> {
         }
     }
 
-    /// A removal that began in the past `first` returns with a value, or with none.
+    /// Records that a removal that began in the past `first` returns with a value, or with none.
     pub fn ret_remove(&mut self, first: u64, remove: Span, value: Option<&V>, alarms: &mut Vec<Alarm<V>>) {
         self.after_return = true;
         let Some(value) = value else {
@@ -198,7 +198,7 @@ impl<V: Clone + Eq + Hash> Counters<V> {
         self.length.saturating_sub(self.k)
     }
 
-    /// How many entries it holds.
+    /// How many entries the rule holds in memory.
     pub fn entries(&self) -> usize {
         self.inside.len() + self.removed.len() + self.empty.len()
     }

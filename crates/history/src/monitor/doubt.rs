@@ -29,7 +29,7 @@ pub enum Doubt {
 }
 
 impl Doubt {
-    /// How many it is about, where it is about a number of them.
+    /// How many operations or values it is about, where that is known.
     pub fn number(&self) -> Option<u64> {
         match *self {
             Doubt::Unchecked(number) | Doubt::Untold(number) | Doubt::Repeated(number) => Some(number),
@@ -38,7 +38,7 @@ impl Doubt {
         }
     }
 
-    /// What it is, without the number.
+    /// What was not checked, in words, without the number.
     pub fn what(&self) -> String {
         let one = self.number() == Some(1);
         let say = |single: &str, many: &str| if one { single } else { many }.to_owned();

@@ -137,10 +137,7 @@ impl<O: Object> Frontier<O> {
     }
 }
 
-impl<O: Object> Follow for Frontier<O>
-where
-    O::Input: Clone,
-{
+impl<O: Object> Follow for Frontier<O> {
     fn call(&mut self, op: u64, method: &str, argument: &Value) -> Result<(), Misuse> {
         let input = self.object.input(method, argument)?;
         if !self.lost {

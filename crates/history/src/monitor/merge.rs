@@ -85,7 +85,7 @@ pub struct Merge<E> {
 }
 
 impl<E> Merge<E> {
-    /// Events of one writer may be out of order by less than `window`, and clocks apart by at most `skew`.
+    /// Starts without writers. Events of one writer may be out of order by less than `window`, and clocks apart by at most `skew`.
     pub fn new(window: i64, skew: i64, held_max: usize) -> Self {
         Merge {
             held: BinaryHeap::new(),
@@ -100,14 +100,14 @@ impl<E> Merge<E> {
         }
     }
 
-    /// A writer comes. Nothing is certain before it has sent something or is [gone](Merge::close).
+    /// Adds a writer. No event is in order for certain before it has sent something or is [gone](Merge::close).
     pub fn open(&mut self, writer: u64) {
         self.close(writer);
         self.writers.insert(writer, i64::MIN);
         self.by_time.insert((i64::MIN, writer));
     }
 
-    /// Nothing that a writer has yet to send is earlier than this by the window.
+    /// Records that nothing a writer has yet to send is earlier than this by the window.
     pub fn reach(&mut self, writer: u64, time: i64) {
         if let Some(latest) = self.writers.get_mut(&writer).filter(|latest| **latest < time) {
             self.by_time.remove(&(*latest, writer));
@@ -116,7 +116,7 @@ impl<E> Merge<E> {
         }
     }
 
-    /// An event of a writer that has come arrives.
+    /// Takes an event of a writer that was [added](Merge::open).
     pub fn push(&mut self, writer: u64, time: i64, is_return: bool, event: E) -> Pushed<E> {
         self.reach(writer, time);
         // Where clocks are apart, an operation may have begun earlier and ended later.
@@ -130,14 +130,14 @@ impl<E> Merge<E> {
         if is_late { Pushed::Longer } else { Pushed::Held }
     }
 
-    /// A writer is gone: nothing more will come from it.
+    /// Removes a writer: nothing more will come from it.
     pub fn close(&mut self, writer: u64) {
         if let Some(latest) = self.writers.remove(&writer) {
             self.by_time.remove(&(latest, writer));
         }
     }
 
-    /// Whether writers may be there that nobody has read from: then nothing is certain.
+    /// Says whether there may be writers that nobody has read from: then no event is in order for certain.
     pub fn set_unread(&mut self, unread: bool) {
         self.unread = unread;
     }

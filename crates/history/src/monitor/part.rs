@@ -67,7 +67,7 @@ impl ObjectVisitor for MakeFrontier {
     fn visit<O: Object + Sync + 'static>(self, object: O) -> Self::Answer
     where
         O::State: std::fmt::Debug + Send + Sync,
-        O::Input: std::fmt::Debug + Clone + PartialEq + Send + Sync,
+        O::Input: std::fmt::Debug + Send + Sync,
     {
         Box::new(Frontier::new(object))
     }

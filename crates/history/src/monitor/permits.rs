@@ -25,17 +25,17 @@ impl Permits {
         Permits { permits, generous: true, ..Self::mutex() }
     }
 
-    /// An acquisition is called.
+    /// Records that an acquisition is called.
     pub fn call_acquire(&mut self) {
         self.acquire_called += 1;
     }
 
-    /// A release is called.
+    /// Records that a release is called.
     pub fn call_release(&mut self) {
         self.release_called += 1;
     }
 
-    /// An acquisition returns, having acquired; whether there was something to acquire.
+    /// Records that an acquisition succeeded. The answer is whether there was a permit.
     pub fn ret_acquire(&mut self) -> bool {
         let right = self.acquired < self.permits.saturating_add(self.release_called);
         // What should not have been there is not missed for ever after.
@@ -43,17 +43,17 @@ impl Permits {
         right
     }
 
-    /// An acquisition returns without having acquired, or did not happen.
+    /// Records that an acquisition returned without a permit, or did not happen.
     pub fn drop_acquire(&mut self) {
         self.acquire_called = self.acquire_called.saturating_sub(1);
     }
 
-    /// A release did not happen.
+    /// Records that a release did not happen.
     pub fn drop_release(&mut self) {
         self.release_called = self.release_called.saturating_sub(1);
     }
 
-    /// A release returns; whether there was something to release.
+    /// Records that a release returns. The answer is whether there was something to release.
     pub fn ret_release(&mut self) -> bool {
         let right = self.generous || self.released < self.acquire_called;
         self.released += u64::from(right);

@@ -72,7 +72,7 @@ impl<V: Clone + Eq + Hash> RegisterRule<V> {
         }
     }
 
-    /// One that was written before: what is read and was never seen to be written is no alarm, and nobody knows what it holds.
+    /// A register that was written before: what is read and was never seen to be written is no alarm, and nobody knows what it holds.
     pub fn attach(&mut self) {
         self.lenient = true;
         self.clusters.clear();
@@ -80,7 +80,7 @@ impl<V: Clone + Eq + Hash> RegisterRule<V> {
         self.forward.clear();
     }
 
-    /// Something happened that nobody knows. A write that is open may take effect at any time from now on: reads of its value are not checked until it is overwritten for certain.
+    /// Forgets what the register holds, because events were missed. A write that is open may take effect at any time from now on: reads of its value are not checked until it is overwritten for certain.
     pub fn start_over(&mut self) {
         (self.lenient, self.forgotten, self.unchecked) = (true, None, 0);
         self.returned.clear();
@@ -91,7 +91,7 @@ impl<V: Clone + Eq + Hash> RegisterRule<V> {
         });
     }
 
-    /// A write returns, or did not happen, that was called before the register started over.
+    /// Records the end of a write that was called before the register started over.
     pub fn end_write_before(&mut self, at: u64, value: &V) {
         if let Some(cluster) = self.clusters.get_mut(value).filter(|cluster| cluster.repeated.is_some()) {
             cluster.open = cluster.open.saturating_sub(1);
@@ -99,7 +99,7 @@ impl<V: Clone + Eq + Hash> RegisterRule<V> {
         }
     }
 
-    /// A write is called. Moments only ever grow, from 1.
+    /// Records that a write is called. Moments only ever grow, from 1.
     pub fn call_write(&mut self, at: u64, thread: u32, value: &V) {
         if let Some(cluster) = self.clusters.get_mut(value) {
             cluster.repeated.get_or_insert(cluster.write.ret);
@@ -119,7 +119,7 @@ impl<V: Clone + Eq + Hash> RegisterRule<V> {
         self.clusters.insert(value.clone(), new);
     }
 
-    /// A write that was called at `call` returns.
+    /// Records that a write that was called at `call` returns.
     pub fn ret_write(&mut self, at: u64, value: &V) {
         if let Some(cluster) = self.clusters.get_mut(value) {
             cluster.open = cluster.open.saturating_sub(1);
@@ -137,7 +137,7 @@ impl<V: Clone + Eq + Hash> RegisterRule<V> {
         self.sweep();
     }
 
-    /// A write did not happen.
+    /// Records that a write did not happen.
     pub fn fail_write(&mut self, thread: u32, call: u64, value: &V, alarms: &mut Vec<Alarm<V>>) {
         let Some(cluster) = self.clusters.get_mut(value) else { return };
         cluster.open = cluster.open.saturating_sub(1);
@@ -160,17 +160,17 @@ impl<V: Clone + Eq + Hash> RegisterRule<V> {
         }
     }
 
-    /// A read is called.
+    /// Records that a read is called.
     pub fn call_read(&mut self, at: u64) {
         self.reading.insert(at);
     }
 
-    /// A read that was called at `call` did not happen, or nobody will know what it read.
+    /// Records that a read that was called at `call` did not happen, or that its result will never be known.
     pub fn drop_read(&mut self, call: u64) {
         self.reading.remove(&call);
     }
 
-    /// A read returns.
+    /// Records that a read returns.
     pub fn ret_read(&mut self, read: Span, value: &V, alarms: &mut Vec<Alarm<V>>) {
         self.reading.remove(&read.call);
         let shown = Shown::read(value.clone(), read);
@@ -287,7 +287,7 @@ impl<V: Clone + Eq + Hash> RegisterRule<V> {
         self.looks
     }
 
-    /// How many entries it holds in all.
+    /// How many entries the rule holds in memory.
     pub fn entries(&self) -> usize {
         self.clusters.len() + self.returned.len() + self.forward.len() + self.reading.len()
     }

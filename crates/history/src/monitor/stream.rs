@@ -230,7 +230,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Nothing has happened. The error is about the initial value.
+    /// A monitor that has seen no event. The error is about the initial value.
     pub fn new(kind: Kind, settings: Settings) -> Result<Self, Misuse> {
         Ok(Monitor {
             kind,
@@ -274,7 +274,7 @@ impl Monitor {
         matches!(kind, Queue | Stack | PriorityQueue | PriorityQueueMin | Bag | Register)
     }
 
-    /// A thread calls. With an error the event is counted as refused; [`Refused`] says what became of it.
+    /// Records that a thread calls an operation. With an error the event is counted as refused; [`Refused`] says what became of it.
     pub fn call(&mut self, thread: &Value, called: Called<'_>) -> Result<(), Refused> {
         self.counts.events += 1;
         let number = self.number(thread);
@@ -317,7 +317,7 @@ impl Monitor {
         name.map(|_| ()).map_err(misuse)
     }
 
-    /// A thread's operation ends. With an error the event is counted as refused.
+    /// Records how a thread's operation ended. With an error the event is counted as refused.
     pub fn outcome(&mut self, thread: &Value, outcome: Outcome) -> Result<(), Refused> {
         self.counts.events += 1;
         let number = self.numbers.get(thread).copied();
@@ -372,7 +372,7 @@ impl Monitor {
         self.alarms = alarms;
     }
 
-    /// Something was missed: nothing that happened before counts any more. What is open, also of what was missed, may take effect at any time.
+    /// Forgets what happened before, because events were missed. What is open, also of what was missed, may take effect at any time.
     pub fn start_over(&mut self, missed: Missed) {
         let at = self.counts.events;
         for part in self.parts.values_mut().chain([&mut self.only]) {
@@ -387,7 +387,7 @@ impl Monitor {
         self.counts.restarts += 1;
     }
 
-    /// A thread is gone: what it had open may or may not have happened.
+    /// Records that a thread is gone: its open operation may or may not have happened.
     pub fn leave(&mut self, thread: &Value) {
         let Some(number) = self.numbers.remove(thread) else { return };
         if let Some(open) = self.threads.get_mut(&number).and_then(|thread| thread.open.take()) {
@@ -419,7 +419,7 @@ impl Monitor {
         }
     }
 
-    /// How many entries it holds in all: what its memory depends on.
+    /// How many entries the monitor holds in all: its memory grows with them.
     pub fn entries(&self) -> usize {
         self.threads.len() + self.parts.values().chain([&self.only]).map(Part::entries).sum::<usize>()
     }

@@ -4,7 +4,7 @@
 //! bag. Removing is nondeterministic: one successor for each different value inside.
 
 use super::method::{self, Method};
-use super::{Misuse, Object};
+use super::{Misuse, Object, applied};
 use crate::{Spec, Value};
 
 /// A multiset from which any value may be taken. Removing from an empty one answers nil.
@@ -12,7 +12,7 @@ use crate::{Spec, Value};
 pub struct Bag;
 
 /// A call of a bag.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
     /// Puts a value in.
     Add(Value),
@@ -46,6 +46,10 @@ impl Spec for Bag {
         Vec::new()
     }
 
+    fn apply(&self, state: &Self::State, input: &Input, out: &mut Vec<(Value, Self::State)>) {
+        applied(self, state, input, out);
+    }
+
     fn step(&self, state: &Self::State, input: &Input, output: Option<&Value>, next: &mut Vec<Self::State>) {
         match (input, output) {
             (Input::Add(value), _) => {
@@ -66,6 +70,15 @@ impl Spec for Bag {
                     next.push(state.clone());
                 }
             }
+        }
+    }
+
+    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
+        match input {
+            Input::Add(_) => answers.push(Value::Nil),
+            Input::Remove if state.is_empty() => answers.push(Value::Nil),
+            Input::Remove => answers.extend(different(state).map(|place| state[place].clone())),
+            Input::Contains(value) => answers.push(Value::Bool(state.binary_search(value).is_ok())),
         }
     }
 
@@ -96,15 +109,6 @@ impl Object for Bag {
             Input::Add(_) => method::acknowledged(output),
             Input::Remove => Ok(()),
             Input::Contains(_) => method::truth(output),
-        }
-    }
-
-    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
-        match input {
-            Input::Add(_) => answers.push(Value::Nil),
-            Input::Remove if state.is_empty() => answers.push(Value::Nil),
-            Input::Remove => answers.extend(different(state).map(|place| state[place].clone())),
-            Input::Contains(value) => answers.push(Value::Bool(state.binary_search(value).is_ok())),
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use super::method::{self, Method};
 use super::register::{self, Register};
-use super::{Misuse, Object};
+use super::{Misuse, Object, applied};
 use crate::{Spec, Value};
 
 /// A register with compare-and-set. It holds nil at first unless stated otherwise.
@@ -17,7 +17,7 @@ pub struct CasRegister {
 }
 
 /// A call of a register with compare-and-set.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
     /// One that every register has.
     Plain(register::Input),
@@ -47,6 +47,10 @@ impl Spec for CasRegister {
         self.register.initial()
     }
 
+    fn apply(&self, state: &Value, input: &Input, out: &mut Vec<(Value, Value)>) {
+        applied(self, state, input, out);
+    }
+
     fn step(&self, state: &Value, input: &Input, output: Option<&Value>, next: &mut Vec<Value>) {
         match input {
             Input::Plain(plain) => self.register.step(state, plain, output, next),
@@ -56,6 +60,13 @@ impl Spec for CasRegister {
                     next.push(if succeeds { new.clone() } else { state.clone() });
                 }
             }
+        }
+    }
+
+    fn answers(&self, state: &Value, input: &Input, answers: &mut Vec<Value>) {
+        match input {
+            Input::Plain(plain) => self.register.answers(state, plain, answers),
+            Input::Cas(old, _) => answers.push(Value::Bool(state == old)),
         }
     }
 
@@ -90,13 +101,6 @@ impl Object for CasRegister {
         match input {
             Input::Plain(plain) => self.register.admits(plain, output),
             Input::Cas(..) => method::truth_or_nothing(output),
-        }
-    }
-
-    fn answers(&self, state: &Value, input: &Input, answers: &mut Vec<Value>) {
-        match input {
-            Input::Plain(plain) => self.register.answers(state, plain, answers),
-            Input::Cas(old, _) => answers.push(Value::Bool(state == old)),
         }
     }
 }

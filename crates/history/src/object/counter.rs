@@ -3,8 +3,8 @@
 //! Invariant: arithmetic is modulo 2⁶⁴ on signed numbers, as in the counters of most languages, so nothing overflows.
 
 use super::method::{self, Method};
-use super::{Misuse, Object};
-use crate::{Spec, Value};
+use super::{Misuse, Object, applied};
+use crate::{Elements, Spec, Value};
 
 /// A counter. It starts at 0 unless stated otherwise.
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,11 +70,19 @@ impl Spec for Counter {
         self.initial
     }
 
+    fn apply(&self, state: &i64, input: &Input, out: &mut Vec<(Value, i64)>) {
+        applied(self, state, input, out);
+    }
+
     fn step(&self, state: &i64, input: &Input, output: Option<&Value>, next: &mut Vec<i64>) {
         let (answer, after) = input.apply(*state);
         if answer.is_nil() || output.is_none_or(|seen| *seen == answer) {
             next.push(after);
         }
+    }
+
+    fn answers(&self, state: &i64, input: &Input, answers: &mut Vec<Value>) {
+        answers.push(input.apply(*state).0);
     }
 
     fn is_pure(&self, input: &Input, _output: &Value) -> bool {
@@ -134,8 +142,36 @@ impl Object for Counter {
             (_, found) => Err(Misuse::Result { expected: "an integer", found: found.clone() }),
         }
     }
+}
 
-    fn answers(&self, state: &i64, input: &Input, answers: &mut Vec<Value>) {
-        answers.push(input.apply(*state).0);
+impl Elements for Counter {
+    type Element = Value;
+
+    fn calls(&self) -> Vec<Input> {
+        vec![
+            Input::Add(1),
+            Input::Add(-1),
+            Input::Get,
+            Input::FetchAdd(1),
+            Input::FetchAdd(-1),
+            Input::AddAndGet(1),
+            Input::AddAndGet(-1),
+        ]
+    }
+
+    fn method_name(&self, input: &Input) -> String {
+        let name = match input {
+            Input::Add(1) => "inc",
+            Input::Add(-1) => "dec",
+            Input::Add(_) => "add",
+            Input::Get => "get",
+            Input::FetchAdd(1) => "fetch_inc",
+            Input::FetchAdd(-1) => "fetch_dec",
+            Input::FetchAdd(_) => "fetch_add",
+            Input::AddAndGet(1) => "inc_and_get",
+            Input::AddAndGet(-1) => "dec_and_get",
+            Input::AddAndGet(_) => "add_and_get",
+        };
+        name.to_owned()
     }
 }

@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 
 use super::method::{self, Method};
-use super::{Misuse, Object};
-use crate::{Spec, Value};
+use super::{Misuse, Object, applied, shown, taken};
+use crate::{Elements, Spec, Traffic, Value};
 
 /// An unbounded double-ended queue. Removing from an empty one answers nil.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,6 +59,10 @@ impl Spec for Deque {
         VecDeque::new()
     }
 
+    fn apply(&self, state: &Self::State, input: &Input, out: &mut Vec<(Value, Self::State)>) {
+        applied(self, state, input, out);
+    }
+
     fn step(&self, state: &Self::State, input: &Input, output: Option<&Value>, next: &mut Vec<Self::State>) {
         let fits = |side| output.is_none_or(|seen| seen == at(state, side));
         match input {
@@ -81,6 +85,13 @@ impl Spec for Deque {
             Input::Peek(side) if fits(*side) => next.push(state.clone()),
             Input::Pop(_) | Input::Peek(_) => {}
         }
+    }
+
+    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
+        answers.push(match input {
+            Input::Push(..) => Value::Nil,
+            Input::Pop(side) | Input::Peek(side) => at(state, *side).clone(),
+        });
     }
 
     fn is_pure(&self, input: &Input, output: &Value) -> bool {
@@ -114,11 +125,36 @@ impl Object for Deque {
             Input::Pop(_) | Input::Peek(_) => Ok(()),
         }
     }
+}
 
-    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
-        answers.push(match input {
-            Input::Push(..) => Value::Nil,
-            Input::Pop(side) | Input::Peek(side) => at(state, *side).clone(),
-        });
+impl Elements for Deque {
+    type Element = Value;
+
+    fn traffic<'a>(&'a self, input: &'a Input, output: Option<&'a Value>) -> Traffic<&'a Value> {
+        match input {
+            Input::Push(_, value) => Traffic::In(value),
+            Input::Pop(_) => taken(output),
+            Input::Peek(_) => shown(output),
+        }
+    }
+
+    fn calls(&self) -> Vec<Input> {
+        vec![Input::Pop(Side::Front), Input::Pop(Side::Back), Input::Peek(Side::Front), Input::Peek(Side::Back)]
+    }
+
+    fn insertion(&self, element: &Value) -> Option<Input> {
+        Some(Input::Push(Side::Back, element.clone()))
+    }
+
+    fn method_name(&self, input: &Input) -> String {
+        let name = match input {
+            Input::Push(Side::Front, _) => "push_front",
+            Input::Push(Side::Back, _) => "push_back",
+            Input::Pop(Side::Front) => "pop_front",
+            Input::Pop(Side::Back) => "pop_back",
+            Input::Peek(Side::Front) => "peek_front",
+            Input::Peek(Side::Back) => "peek_back",
+        };
+        name.to_owned()
     }
 }

@@ -24,6 +24,7 @@ use crate::log::Call;
 use crate::{Spec, Value};
 
 /// A built-in object.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// First in, first out.
@@ -67,7 +68,7 @@ pub trait ObjectVisitor {
     fn visit<O: Object + Sync + 'static>(self, object: O) -> Self::Answer
     where
         O::State: fmt::Debug + Send + Sync,
-        O::Input: fmt::Debug + Clone + PartialEq + Send + Sync;
+        O::Input: fmt::Debug + Send + Sync;
 }
 
 impl Kind {

@@ -4,7 +4,7 @@
 //! Invariant: a state holds no nil; an absent key is `None`.
 
 use super::method::{self, Method};
-use super::{Misuse, Object};
+use super::{Misuse, Object, applied};
 use crate::{History, Normal, Spec, Value};
 
 /// One key of a map, absent unless stated otherwise.
@@ -20,7 +20,7 @@ pub struct Map {
 }
 
 /// A call of one key of a map.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
     /// Looks at the value.
     Get,
@@ -88,6 +88,10 @@ impl Spec for Map {
         self.initial.clone()
     }
 
+    fn apply(&self, state: &Self::State, input: &Input, out: &mut Vec<(Value, Self::State)>) {
+        applied(self, state, input, out);
+    }
+
     fn step(&self, state: &Self::State, input: &Input, output: Option<&Value>, next: &mut Vec<Self::State>) {
         let value = state.as_ref();
         match input {
@@ -117,6 +121,19 @@ impl Spec for Map {
                     next.push(state.clone());
                 }
             }
+        }
+    }
+
+    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
+        match (input, state) {
+            (Input::Get, None) => answers.extend([Value::Nil, Value::text("")]),
+            (Input::Get | Input::Remove | Input::Take, Some(value)) => answers.push(value.clone()),
+            (Input::Remove, None) => answers.push(Value::Bool(false)),
+            (Input::Take, None) | (Input::Put(_), _) => answers.push(Value::Nil),
+            (Input::Append(tail), _) => {
+                answers.extend(appended(state.as_ref(), tail).map(|_| Value::Nil));
+            }
+            (Input::Contains, _) => answers.push(Value::Bool(state.is_some())),
         }
     }
 
@@ -179,19 +196,6 @@ impl Object for Map {
             Input::Put(_) | Input::Append(_) => method::acknowledged(output),
             Input::Get | Input::Remove | Input::Take => Ok(()),
             Input::Contains => method::truth(output),
-        }
-    }
-
-    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
-        match (input, state) {
-            (Input::Get, None) => answers.extend([Value::Nil, Value::text("")]),
-            (Input::Get | Input::Remove | Input::Take, Some(value)) => answers.push(value.clone()),
-            (Input::Remove, None) => answers.push(Value::Bool(false)),
-            (Input::Take, None) | (Input::Put(_), _) => answers.push(Value::Nil),
-            (Input::Append(tail), _) => {
-                answers.extend(appended(state.as_ref(), tail).map(|_| Value::Nil));
-            }
-            (Input::Contains, _) => answers.push(Value::Bool(state.is_some())),
         }
     }
 }

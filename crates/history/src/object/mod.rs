@@ -3,11 +3,13 @@
 //! One file an object. An object is a [`Spec`] over [`Value`] results that also says which method names it takes and
 //! which arguments and results fit them ([`Object`]). [`Kind`] is the closed list that the command line knows.
 //! Invariant: [`Object::admits`] stands before [`Spec::step`]; a specification may take it that a result has the right
-//! type, and where a log leaves a result out (nil) for a call that has one, every result fits.
+//! type, and where a log leaves a result out (nil) for a call that has one, every result fits. That is one
+//! reason why objects write `step` and [`Spec::answers`] themselves, and put [`Spec::apply`] together from them; the other is
+//! that the searches ask for states or for answers alone.
 
 use std::fmt;
 
-use crate::{Spec, Value};
+use crate::{Spec, Traffic, Value};
 
 pub mod bag;
 pub mod cas_register;
@@ -47,13 +49,36 @@ pub trait Object: Spec<Output = Value> {
     /// Checks that `output` is a result that the call can have at all (its type, not its truth).
     fn admits(&self, input: &Self::Input, output: &Value) -> Result<(), Misuse>;
 
-    /// Pushes every result that the call may return in `state`: what a pending operation may have answered. Nothing is
-    /// pushed when it blocks. Where every value is possible, nil stands for all of them.
-    fn answers(&self, state: &Self::State, input: &Self::Input, answers: &mut Vec<Value>);
-
     /// Whether a result may tell what the state was all along. Then a step without a result does not name every state after it: one that is known later may be another.
     fn is_told_by_results(&self) -> bool {
         false
+    }
+}
+
+/// [`Spec::apply`] of an object that writes [`Spec::step`] and [`Spec::answers`]: every answer with the states it leads to.
+fn applied<O: Object>(object: &O, state: &O::State, input: &O::Input, out: &mut Vec<(Value, O::State)>) {
+    let (mut answers, mut next) = (Vec::new(), Vec::new());
+    object.answers(state, input, &mut answers);
+    for answer in answers {
+        object.step(state, input, Some(&answer), &mut next);
+        out.extend(next.drain(..).map(|after| (answer.clone(), after)));
+    }
+}
+
+/// What an operation does that answers what it takes out, or nil.
+fn taken(output: Option<&Value>) -> Traffic<&Value> {
+    match output {
+        None => Traffic::None,
+        Some(Value::Nil) => Traffic::Nothing,
+        Some(value) => Traffic::Out(value),
+    }
+}
+
+/// What an operation does that answers what it looks at, or nil.
+fn shown(output: Option<&Value>) -> Traffic<&Value> {
+    match taken(output) {
+        Traffic::Out(value) => Traffic::Seen(value),
+        other => other,
     }
 }
 

@@ -5,7 +5,7 @@
 //! has told yet: the first read that was recorded tells it, and reads whose results are not known leave it open.
 
 use super::method::{self, Method};
-use super::{Misuse, Object};
+use super::{Misuse, Object, applied};
 use crate::{Spec, Value};
 
 /// Registers by key. `txn` takes a list of `["read" key nil]` and `["write" key value]` (also `"r"` and `"w"`), done
@@ -17,12 +17,12 @@ pub struct MultiRegister {
 }
 
 /// A transaction.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     steps: Vec<Step>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Step {
     /// "read", "r", "write" or "w", as the log has it.
     word: Value,
@@ -99,6 +99,10 @@ impl Spec for MultiRegister {
         Vec::new()
     }
 
+    fn apply(&self, state: &State, input: &Input, out: &mut Vec<(Value, State)>) {
+        applied(self, state, input, out);
+    }
+
     fn step(&self, state: &State, input: &Input, output: Option<&Value>, next: &mut Vec<State>) {
         let results = output.and_then(Value::as_list);
         let mut after = state.clone();
@@ -117,6 +121,26 @@ impl Spec for MultiRegister {
             }
         }
         next.push(after);
+    }
+
+    fn answers(&self, state: &State, input: &Input, answers: &mut Vec<Value>) {
+        let mut after = state.clone();
+        let mut results = Vec::with_capacity(input.steps.len());
+        for Step { word, key, write } in &input.steps {
+            let value = match write {
+                Some(value) => {
+                    self.set(&mut after, key, value.clone());
+                    value.clone()
+                }
+                None => match self.get(&after, key) {
+                    Some(value) => value.clone(),
+                    // Any value at all: there is no list of those, and leaving the result out says the same.
+                    None => return answers.push(Value::Nil),
+                },
+            };
+            results.push(Value::list([word.clone(), key.clone(), value]));
+        }
+        answers.push(Value::list(results));
     }
 
     // Where no initial value is stated, a read may be the one that tells it, and then it does change the state.
@@ -166,25 +190,5 @@ impl Object for MultiRegister {
 
     fn is_told_by_results(&self) -> bool {
         self.initial.is_none()
-    }
-
-    fn answers(&self, state: &State, input: &Input, answers: &mut Vec<Value>) {
-        let mut after = state.clone();
-        let mut results = Vec::with_capacity(input.steps.len());
-        for Step { word, key, write } in &input.steps {
-            let value = match write {
-                Some(value) => {
-                    self.set(&mut after, key, value.clone());
-                    value.clone()
-                }
-                None => match self.get(&after, key) {
-                    Some(value) => value.clone(),
-                    // Any value at all: there is no list of those, and leaving the result out says the same.
-                    None => return answers.push(Value::Nil),
-                },
-            };
-            results.push(Value::list([word.clone(), key.clone(), value]));
-        }
-        answers.push(Value::list(results));
     }
 }

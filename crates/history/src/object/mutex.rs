@@ -5,7 +5,7 @@
 
 use super::method::Method;
 pub use super::permit::Input;
-use super::{Misuse, Object};
+use super::{Misuse, Object, applied};
 use crate::{Spec, Value};
 
 /// A mutex, free at first.
@@ -28,11 +28,24 @@ impl Spec for Mutex {
         false
     }
 
+    fn apply(&self, held: &bool, input: &Input, out: &mut Vec<(Value, bool)>) {
+        applied(self, held, input, out);
+    }
+
     fn step(&self, held: &bool, input: &Input, output: Option<&Value>, next: &mut Vec<bool>) {
         match input {
             Input::Acquire if !held => next.push(true),
             Input::Release if *held => next.push(false),
             Input::TryAcquire if output.is_none_or(|seen| *seen == Value::Bool(!held)) => next.push(true),
+            _ => {}
+        }
+    }
+
+    fn answers(&self, held: &bool, input: &Input, answers: &mut Vec<Value>) {
+        match input {
+            Input::Acquire if !held => answers.push(Value::Nil),
+            Input::Release if *held => answers.push(Value::Nil),
+            Input::TryAcquire => answers.push(Value::Bool(!held)),
             _ => {}
         }
     }
@@ -57,14 +70,5 @@ impl Object for Mutex {
 
     fn admits(&self, input: &Input, output: &Value) -> Result<(), Misuse> {
         input.admits(output)
-    }
-
-    fn answers(&self, held: &bool, input: &Input, answers: &mut Vec<Value>) {
-        match input {
-            Input::Acquire if !held => answers.push(Value::Nil),
-            Input::Release if *held => answers.push(Value::Nil),
-            Input::TryAcquire => answers.push(Value::Bool(!held)),
-            _ => {}
-        }
     }
 }

@@ -7,7 +7,7 @@ use super::method::{self, Method};
 use crate::Value;
 
 /// A call of a mutex or of a semaphore.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
     /// Takes a permit once there is one.
     Acquire,

@@ -6,8 +6,8 @@
 use std::cmp::Ordering;
 
 use super::method::{self, Method};
-use super::{Misuse, Object};
-use crate::{Spec, Value};
+use super::{Misuse, Object, applied, shown, taken};
+use crate::{Elements, Spec, Traffic, Value};
 
 /// Which value comes out first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,8 +39,10 @@ pub enum Input {
     Peek,
 }
 
+const INSERT: Method = Method::new("insert", &["add", "push", "offer", "put", "enq", "enqueue", "send"]);
+
 const LARGEST_FIRST: &[Method] = &[
-    Method::new("insert", &["add", "push", "offer", "put", "enq", "enqueue", "send"]),
+    INSERT,
     Method::new(
         "poll",
         &[
@@ -62,7 +64,7 @@ const LARGEST_FIRST: &[Method] = &[
 ];
 
 const SMALLEST_FIRST: &[Method] = &[
-    Method::new("insert", &["add", "push", "offer", "put", "enq", "enqueue", "send"]),
+    INSERT,
     Method::new(
         "poll",
         &[
@@ -84,12 +86,12 @@ const SMALLEST_FIRST: &[Method] = &[
 ];
 
 impl PriorityQueue {
-    /// One that gives out the largest value first.
+    /// A priority queue that gives out the largest value first.
     pub const fn largest_first() -> Self {
         PriorityQueue { direction: Direction::LargestFirst }
     }
 
-    /// One that gives out the smallest value first.
+    /// A priority queue that gives out the smallest value first.
     pub const fn smallest_first() -> Self {
         PriorityQueue { direction: Direction::SmallestFirst }
     }
@@ -113,6 +115,10 @@ impl Spec for PriorityQueue {
         Vec::new()
     }
 
+    fn apply(&self, state: &Self::State, input: &Input, out: &mut Vec<(Value, Self::State)>) {
+        applied(self, state, input, out);
+    }
+
     fn step(&self, state: &Self::State, input: &Input, output: Option<&Value>, next: &mut Vec<Self::State>) {
         let fits = || output.is_none_or(|seen| *seen == *state.last().unwrap_or(&Value::Nil));
         match input {
@@ -128,6 +134,13 @@ impl Spec for PriorityQueue {
             Input::Peek if fits() => next.push(state.clone()),
             Input::Poll | Input::Peek => {}
         }
+    }
+
+    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
+        answers.push(match input {
+            Input::Insert(_) => Value::Nil,
+            Input::Poll | Input::Peek => state.last().cloned().unwrap_or_default(),
+        });
     }
 
     fn is_pure(&self, input: &Input, output: &Value) -> bool {
@@ -167,11 +180,38 @@ impl Object for PriorityQueue {
             }
         }
     }
+}
 
-    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
-        answers.push(match input {
-            Input::Insert(_) => Value::Nil,
-            Input::Poll | Input::Peek => state.last().cloned().unwrap_or_default(),
-        });
+impl Elements for PriorityQueue {
+    type Element = Value;
+
+    fn traffic<'a>(&'a self, input: &'a Input, output: Option<&'a Value>) -> Traffic<&'a Value> {
+        match input {
+            Input::Insert(value) => Traffic::In(value),
+            Input::Poll => taken(output),
+            Input::Peek => shown(output),
+        }
+    }
+
+    fn calls(&self) -> Vec<Input> {
+        vec![Input::Poll, Input::Peek]
+    }
+
+    fn insertion(&self, element: &Value) -> Option<Input> {
+        let fits = matches!(element, Value::Int(_) | Value::Text(_));
+        fits.then(|| Input::Insert(element.clone()))
+    }
+
+    fn ahead(&self, state: &Self::State, element: &Value) -> usize {
+        state.iter().rev().position(|other| other == element).unwrap_or(0)
+    }
+
+    fn method_name(&self, input: &Input) -> String {
+        let name = match input {
+            Input::Insert(_) => "insert",
+            Input::Poll => "poll",
+            Input::Peek => "peek",
+        };
+        name.to_owned()
     }
 }

@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 
 use super::method::{self, Method};
-use super::{Misuse, Object};
-use crate::{Spec, Value};
+use super::{Misuse, Object, applied, shown, taken};
+use crate::{Elements, Spec, Traffic, Value};
 
 /// An unbounded queue. Removing from an empty one answers nil.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,6 +38,10 @@ impl Spec for Queue {
         VecDeque::new()
     }
 
+    fn apply(&self, state: &Self::State, input: &Input, out: &mut Vec<(Value, Self::State)>) {
+        applied(self, state, input, out);
+    }
+
     fn step(&self, state: &Self::State, input: &Input, output: Option<&Value>, next: &mut Vec<Self::State>) {
         match input {
             Input::Enq(value) => {
@@ -58,6 +62,13 @@ impl Spec for Queue {
                 }
             }
         }
+    }
+
+    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
+        answers.push(match input {
+            Input::Enq(_) => Value::Nil,
+            Input::Deq | Input::Peek => state.front().cloned().unwrap_or_default(),
+        });
     }
 
     fn is_pure(&self, input: &Input, output: &Value) -> bool {
@@ -88,11 +99,41 @@ impl Object for Queue {
             Input::Deq | Input::Peek => Ok(()),
         }
     }
+}
 
-    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
-        answers.push(match input {
-            Input::Enq(_) => Value::Nil,
-            Input::Deq | Input::Peek => state.front().cloned().unwrap_or_default(),
-        });
+impl Elements for Queue {
+    type Element = Value;
+
+    fn traffic<'a>(&'a self, input: &'a Input, output: Option<&'a Value>) -> Traffic<&'a Value> {
+        match input {
+            Input::Enq(value) => Traffic::In(value),
+            Input::Deq => taken(output),
+            Input::Peek => shown(output),
+        }
+    }
+
+    fn calls(&self) -> Vec<Input> {
+        vec![Input::Deq, Input::Peek]
+    }
+
+    fn insertion(&self, element: &Value) -> Option<Input> {
+        Some(Input::Enq(element.clone()))
+    }
+
+    fn ahead(&self, state: &Self::State, element: &Value) -> usize {
+        state.iter().position(|other| other == element).unwrap_or(0)
+    }
+
+    fn is_first_in_first_out(&self) -> bool {
+        true
+    }
+
+    fn method_name(&self, input: &Input) -> String {
+        let name = match input {
+            Input::Enq(_) => "enq",
+            Input::Deq => "deq",
+            Input::Peek => "peek",
+        };
+        name.to_owned()
     }
 }

@@ -3,8 +3,8 @@
 //! Invariant: nil is a value like any other that a register may hold, but only as the initial one: nobody writes it.
 
 use super::method::{self, Method};
-use super::{Misuse, Object};
-use crate::{Spec, Value};
+use super::{Misuse, Object, applied};
+use crate::{Elements, Spec, Value};
 
 /// A register. It holds nil at first unless stated otherwise.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +41,10 @@ impl Spec for Register {
         self.initial.clone()
     }
 
+    fn apply(&self, state: &Value, input: &Input, out: &mut Vec<(Value, Value)>) {
+        applied(self, state, input, out);
+    }
+
     fn step(&self, state: &Value, input: &Input, output: Option<&Value>, next: &mut Vec<Value>) {
         match input {
             Input::Read => {
@@ -50,6 +54,13 @@ impl Spec for Register {
             }
             Input::Write(value) => next.push(value.clone()),
         }
+    }
+
+    fn answers(&self, state: &Value, input: &Input, answers: &mut Vec<Value>) {
+        answers.push(match input {
+            Input::Read => state.clone(),
+            Input::Write(_) => Value::Nil,
+        });
     }
 
     fn is_pure(&self, input: &Input, _output: &Value) -> bool {
@@ -75,11 +86,20 @@ impl Object for Register {
             Input::Write(_) => method::acknowledged(output),
         }
     }
+}
 
-    fn answers(&self, state: &Value, input: &Input, answers: &mut Vec<Value>) {
-        answers.push(match input {
-            Input::Read => state.clone(),
-            Input::Write(_) => Value::Nil,
-        });
+impl Elements for Register {
+    type Element = Value;
+
+    fn calls(&self) -> Vec<Input> {
+        vec![Input::Read]
+    }
+
+    fn method_name(&self, input: &Input) -> String {
+        let name = match input {
+            Input::Read => "read",
+            Input::Write(_) => "write",
+        };
+        name.to_owned()
     }
 }

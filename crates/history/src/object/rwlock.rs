@@ -4,7 +4,7 @@
 //! answers false exactly when the plain call would block.
 
 use super::method::{self, Method};
-use super::{Misuse, Object};
+use super::{Misuse, Object, applied};
 use crate::{Spec, Value};
 
 /// A readers-writer lock, free at first.
@@ -24,7 +24,7 @@ pub enum Holders {
 }
 
 /// A call of a readers-writer lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
     /// Takes it for reading.
     ReadAcquire,
@@ -75,12 +75,25 @@ impl Spec for RwLock {
         Holders::Nobody
     }
 
+    fn apply(&self, holders: &Holders, input: &Input, out: &mut Vec<(Value, Holders)>) {
+        applied(self, holders, input, out);
+    }
+
     fn step(&self, holders: &Holders, input: &Input, output: Option<&Value>, next: &mut Vec<Holders>) {
         let after = granted(*holders, *input);
         if !is_try(*input) {
             next.extend(after);
         } else if output.is_none_or(|seen| *seen == Value::Bool(after.is_some())) {
             next.push(after.unwrap_or(*holders));
+        }
+    }
+
+    fn answers(&self, holders: &Holders, input: &Input, answers: &mut Vec<Value>) {
+        let after = granted(*holders, *input);
+        if is_try(*input) {
+            answers.push(Value::Bool(after.is_some()));
+        } else {
+            answers.extend(after.map(|_| Value::Nil));
         }
     }
 
@@ -112,14 +125,5 @@ impl Object for RwLock {
 
     fn admits(&self, input: &Input, output: &Value) -> Result<(), Misuse> {
         if is_try(*input) { method::truth(output) } else { method::acknowledged(output) }
-    }
-
-    fn answers(&self, holders: &Holders, input: &Input, answers: &mut Vec<Value>) {
-        let after = granted(*holders, *input);
-        if is_try(*input) {
-            answers.push(Value::Bool(after.is_some()));
-        } else {
-            answers.extend(after.map(|_| Value::Nil));
-        }
     }
 }

@@ -4,7 +4,7 @@
 
 use super::method::Method;
 pub use super::permit::Input;
-use super::{Misuse, Object};
+use super::{Misuse, Object, applied};
 use crate::{Spec, Value};
 
 /// A counting semaphore. It has one permit at first unless stated otherwise. Acquiring blocks while there is none.
@@ -41,6 +41,10 @@ impl Spec for Semaphore {
         self.permits
     }
 
+    fn apply(&self, permits: &u64, input: &Input, out: &mut Vec<(Value, u64)>) {
+        applied(self, permits, input, out);
+    }
+
     fn step(&self, permits: &u64, input: &Input, output: Option<&Value>, next: &mut Vec<u64>) {
         match input {
             Input::Acquire => next.extend(permits.checked_sub(1)),
@@ -50,6 +54,14 @@ impl Spec for Semaphore {
                     next.push(permits.saturating_sub(1));
                 }
             }
+        }
+    }
+
+    fn answers(&self, permits: &u64, input: &Input, answers: &mut Vec<Value>) {
+        match input {
+            Input::Acquire => answers.extend(permits.checked_sub(1).map(|_| Value::Nil)),
+            Input::Release => answers.extend(permits.checked_add(1).map(|_| Value::Nil)),
+            Input::TryAcquire => answers.push(Value::Bool(*permits > 0)),
         }
     }
 
@@ -73,13 +85,5 @@ impl Object for Semaphore {
 
     fn admits(&self, input: &Input, output: &Value) -> Result<(), Misuse> {
         input.admits(output)
-    }
-
-    fn answers(&self, permits: &u64, input: &Input, answers: &mut Vec<Value>) {
-        match input {
-            Input::Acquire => answers.extend(permits.checked_sub(1).map(|_| Value::Nil)),
-            Input::Release => answers.extend(permits.checked_add(1).map(|_| Value::Nil)),
-            Input::TryAcquire => answers.push(Value::Bool(*permits > 0)),
-        }
     }
 }

@@ -4,8 +4,8 @@
 //! state rarely holds more than one.
 
 use super::method::{self, Method};
-use super::{Misuse, Object};
-use crate::{Spec, Value};
+use super::{Misuse, Object, applied};
+use crate::{Elements, Spec, Traffic, Value};
 
 /// A set. Adding answers whether the value was absent, removing whether it was present; a log that does not record these
 /// answers has nil for them, which fits both.
@@ -38,6 +38,10 @@ impl Spec for Set {
         Vec::new()
     }
 
+    fn apply(&self, state: &Self::State, input: &Input, out: &mut Vec<(Value, Self::State)>) {
+        applied(self, state, input, out);
+    }
+
     fn step(&self, state: &Self::State, input: &Input, output: Option<&Value>, next: &mut Vec<Self::State>) {
         let (Input::Add(value) | Input::Remove(value) | Input::Contains(value)) = input;
         let place = state.binary_search(value);
@@ -53,6 +57,11 @@ impl Spec for Set {
             _ => {}
         }
         next.push(after);
+    }
+
+    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
+        let (Input::Add(value) | Input::Remove(value) | Input::Contains(value)) = input;
+        answers.push(answer(input, state.binary_search(value).is_ok()));
     }
 
     fn is_pure(&self, input: &Input, output: &Value) -> bool {
@@ -90,9 +99,32 @@ impl Object for Set {
             Input::Contains(_) => method::truth(output),
         }
     }
+}
 
-    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
-        let (Input::Add(value) | Input::Remove(value) | Input::Contains(value)) = input;
-        answers.push(answer(input, state.binary_search(value).is_ok()));
+impl Elements for Set {
+    type Element = Value;
+
+    fn traffic<'a>(&'a self, input: &'a Input, output: Option<&'a Value>) -> Traffic<&'a Value> {
+        match (input, output) {
+            (Input::Add(value), Some(Value::Bool(false))) | (Input::Contains(value), Some(Value::Bool(true))) => {
+                Traffic::Seen(value)
+            }
+            (Input::Add(value), _) => Traffic::In(value),
+            (Input::Remove(value), Some(Value::Bool(true))) => Traffic::Out(value),
+            _ => Traffic::None,
+        }
+    }
+
+    fn insertion(&self, element: &Value) -> Option<Input> {
+        Some(Input::Add(element.clone()))
+    }
+
+    fn method_name(&self, input: &Input) -> String {
+        let name = match input {
+            Input::Add(_) => "add",
+            Input::Remove(_) => "remove",
+            Input::Contains(_) => "contains",
+        };
+        name.to_owned()
     }
 }

@@ -3,8 +3,8 @@
 //! Invariant: a state never holds nil, which is the answer of an empty stack.
 
 use super::method::{self, Method};
-use super::{Misuse, Object};
-use crate::{Spec, Value};
+use super::{Misuse, Object, applied, shown, taken};
+use crate::{Elements, Spec, Traffic, Value};
 
 /// An unbounded stack. Removing from an empty one answers nil.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,6 +34,10 @@ impl Spec for Stack {
         Vec::new()
     }
 
+    fn apply(&self, state: &Self::State, input: &Input, out: &mut Vec<(Value, Self::State)>) {
+        applied(self, state, input, out);
+    }
+
     fn step(&self, state: &Self::State, input: &Input, output: Option<&Value>, next: &mut Vec<Self::State>) {
         let fits = || output.is_none_or(|seen| *seen == *state.last().unwrap_or(&Value::Nil));
         match input {
@@ -47,6 +51,13 @@ impl Spec for Stack {
             Input::Peek if fits() => next.push(state.clone()),
             Input::Pop | Input::Peek => {}
         }
+    }
+
+    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
+        answers.push(match input {
+            Input::Push(_) => Value::Nil,
+            Input::Pop | Input::Peek => state.last().cloned().unwrap_or_default(),
+        });
     }
 
     fn is_pure(&self, input: &Input, output: &Value) -> bool {
@@ -77,11 +88,37 @@ impl Object for Stack {
             Input::Pop | Input::Peek => Ok(()),
         }
     }
+}
 
-    fn answers(&self, state: &Self::State, input: &Input, answers: &mut Vec<Value>) {
-        answers.push(match input {
-            Input::Push(_) => Value::Nil,
-            Input::Pop | Input::Peek => state.last().cloned().unwrap_or_default(),
-        });
+impl Elements for Stack {
+    type Element = Value;
+
+    fn traffic<'a>(&'a self, input: &'a Input, output: Option<&'a Value>) -> Traffic<&'a Value> {
+        match input {
+            Input::Push(value) => Traffic::In(value),
+            Input::Pop => taken(output),
+            Input::Peek => shown(output),
+        }
+    }
+
+    fn calls(&self) -> Vec<Input> {
+        vec![Input::Pop, Input::Peek]
+    }
+
+    fn insertion(&self, element: &Value) -> Option<Input> {
+        Some(Input::Push(element.clone()))
+    }
+
+    fn ahead(&self, state: &Self::State, element: &Value) -> usize {
+        state.iter().rev().position(|other| other == element).unwrap_or(0)
+    }
+
+    fn method_name(&self, input: &Input) -> String {
+        let name = match input {
+            Input::Push(_) => "push",
+            Input::Pop => "pop",
+            Input::Peek => "peek",
+        };
+        name.to_owned()
     }
 }

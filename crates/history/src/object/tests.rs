@@ -1,3 +1,5 @@
+//! Names, arguments and results that the built-in objects take and refuse.
+
 use super::*;
 use crate::{Call, Log, LogRecorder, Outcome};
 

@@ -4,7 +4,7 @@
 //! the places of their classes, so a set is one part.
 
 use super::relaxation::{Relaxation, RelaxationError, Resolved};
-use super::{Classing, Excess, Orders, Placed, Question, Reason, Rules, Sequential};
+use super::{Classing, Excess, Orders, Placed, Question, Reason, Rules};
 use crate::certificate::quasi::{QuasiExcess, QuasiOrders, QuasiPlaced, QuasiViolation};
 use crate::check::part::{PartView, Parts};
 use crate::check::{Unfit, read};
@@ -17,7 +17,7 @@ use crate::object::register::Register;
 use crate::object::set::Set;
 use crate::object::stack::Stack;
 use crate::object::{Kind, Misuse, Object, ObjectVisitor};
-use crate::{Budget, End, Log, OpId, Value, Verdict};
+use crate::{Budget, Elements, End, Log, OpId, Value, Verdict};
 
 /// The answer for a whole log.
 #[derive(Clone, Debug)]
@@ -189,13 +189,14 @@ impl Task<'_> {
 
     fn decide<O>(&self, object: &O, states: &mut u64) -> Result<PartVerdict, Unfit>
     where
-        O: Object + Sequential,
+        O: Object + Elements<Element = Value>,
     {
         let view = self.view;
         let history = view.history(|op, _| read(object, self.kind, view.log, op))?;
         let class = |op: &OpId| self.resolved.of(view.log.name(view.recorded(*op).method));
-        let probes = object.probes().into_iter().map(|(method, input)| (input, self.resolved.of(method))).collect();
-        let insertion = object.insertion(&Value::Int(0)).map_or((0, 0), |(method, _)| self.resolved.of(method));
+        let named = |input: &O::Input| self.resolved.of(&object.method_name(input));
+        let probes = object.calls().into_iter().map(|input| (input.clone(), named(&input))).collect();
+        let insertion = object.insertion(&Value::Int(0)).map_or((0, 0), |input| named(&input));
         let classing = Classing { of: view.ops.iter().map(class).collect(), probes, insertion };
         let question = Question {
             spec: object,
@@ -246,7 +247,7 @@ struct Telling<'t, O> {
     stuck: bool,
 }
 
-impl<O: Object + Sequential> Telling<'_, O> {
+impl<O: Object + Elements<Element = Value>> Telling<'_, O> {
     fn op(&self, op: OpId) -> OpId {
         self.task.view.ops[op.0 as usize]
     }
@@ -279,12 +280,7 @@ impl<O: Object + Sequential> Telling<'_, O> {
             let call = view.recorded(op);
             return (view.log.name(call.method).to_owned(), self.task.kind.argument(call));
         }
-        if let Some((method, _)) = self.object.probes().into_iter().find(|(_, probe)| probe == input) {
-            return (method.to_owned(), Value::Nil);
-        }
-        let value = self.object.brings(input, None).unwrap_or_default();
-        let method = self.object.insertion(&value).map_or("", |(method, _)| method);
-        (method.to_owned(), value)
+        (self.object.method_name(input), self.object.brings(input, None).unwrap_or_default())
     }
 
     fn reason(&self, reason: Reason<O::Input, Value>) -> QuasiViolation {

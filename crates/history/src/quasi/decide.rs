@@ -5,12 +5,12 @@
 //! fails under the closed reading either fails under the prefix reading, or lacks operations at its end. Invariant: a search
 //! for an explanation that was cut short is told apart from one that found nothing.
 
+use super::numbered::{Input, Numbered, Object, Output};
 use super::plan::Subject;
 use super::search::{Found, search};
-use super::sequential::Sequential;
 use super::witness::{Orders, Placed, orders};
-use super::{Classing, Reading, Rules};
-use crate::{Budget, End, History, Limit, OpId, Verdict};
+use super::{Classing, Reading, Rules, pick};
+use crate::{Budget, Elements, End, History, Limit, OpId, Verdict};
 
 /// How much further than asked a factor is looked for that would do.
 const FACTOR_MORE: u32 = 4;
@@ -76,13 +76,13 @@ pub type Decided<S> = Verdict<
 >;
 
 /// A history with its specification and its rules.
-pub struct Question<'a, S: Sequential> {
+pub struct Question<'a, S: Elements> {
     /// What the object may do.
     pub spec: &'a S,
     /// What it did.
     pub history: &'a History<S::Input, S::Output>,
     /// Which operation is in which class.
-    pub classing: &'a Classing<S>,
+    pub classing: &'a Classing<S::Input>,
     /// What is allowed.
     pub rules: &'a Rules,
     /// Without the causal guard: whether what follows the history may put in values that the history has, as often as need be. So
@@ -93,31 +93,57 @@ pub struct Question<'a, S: Sequential> {
     pub budget: &'a Budget,
 }
 
-impl<S: Sequential> Question<'_, S> {
-    /// Decides it. Counts configurations in `states`.
+impl<S: Elements> Question<'_, S> {
+    /// Decides whether the history is quasi linearizable. Counts the configurations of the search in `states`.
     pub fn decide(&self, states: &mut u64) -> Decided<S> {
         self.decide_with(EFFORT, states)
     }
 
-    /// Decides it, and does not look for a short reason where it fails.
+    /// Decides it in the same way, and does not look for a short reason where it fails.
     pub fn decide_briefly(&self, states: &mut u64) -> Decided<S> {
         self.decide_with(NO_EFFORT, states)
     }
 
     fn decide_with(&self, effort: Effort, states: &mut u64) -> Decided<S> {
+        let numbered = Numbered::new(self.spec, self.history);
+        let (history, classing) = (numbered.history(self.history), numbered.classing(self.classing));
+        let &Question { rules, goes_on, budget, .. } = self;
+        let asked = Asked { spec: &numbered, history: &history, classing: &classing, rules, goes_on, budget };
+        match asked.decide(effort, states) {
+            Verdict::Pass(all) => Verdict::Pass(all.into_iter().map(|orders| numbered.orders(orders)).collect()),
+            Verdict::Fail(reason) => Verdict::Fail(numbered.reason(reason)),
+            Verdict::Unknown(limit) => Verdict::Unknown(limit),
+        }
+    }
+}
+
+/// What came of it, in numbers.
+type Answered = Verdict<Vec<Orders<Input, Output>>, Reason<Input, Output>>;
+
+/// A [`Question`] in numbers.
+struct Asked<'a> {
+    spec: &'a Object<'a>,
+    history: &'a History<Input, Output>,
+    classing: &'a Classing<Input>,
+    rules: &'a Rules,
+    goes_on: bool,
+    budget: &'a Budget,
+}
+
+impl Asked<'_> {
+    fn decide(&self, effort: Effort, states: &mut u64) -> Answered {
         let decided = if self.history.end() == End::Stuck { self.stuck(states) } else { self.whole(effort, states) };
         decided.unwrap_or_else(Verdict::Unknown)
     }
 
     /// Whether it passes, and how far the search got.
-    #[expect(clippy::type_complexity, reason = "named once")]
     fn orders(
         &self,
-        history: &History<S::Input, S::Output>,
+        history: &History<Input, Output>,
         rules: &Rules,
         most: u64,
         states: &mut u64,
-    ) -> Result<Result<Orders<S::Input, S::Output>, u32>, Limit> {
+    ) -> Result<Result<Orders<Input, Output>, u32>, Limit> {
         let whole = (!self.goes_on).then_some(self.history);
         let subject = Subject { history, whole };
         let searched = search(self.spec, subject, self.classing, rules, None, (self.budget, most))?;
@@ -128,7 +154,7 @@ impl<S: Sequential> Question<'_, S> {
         })
     }
 
-    fn whole(&self, effort: Effort, states: &mut u64) -> Result<Decided<S>, Limit> {
+    fn whole(&self, effort: Effort, states: &mut u64) -> Result<Answered, Limit> {
         let furthest = match self.orders(self.history, self.rules, u64::MAX, states)? {
             Ok(orders) => return Ok(Verdict::Pass(vec![orders])),
             Err(furthest) => furthest,
@@ -142,10 +168,10 @@ impl<S: Sequential> Question<'_, S> {
         Ok(Verdict::Fail(self.explain(&rules, furthest, effort, states)))
     }
 
-    fn stuck(&self, states: &mut u64) -> Result<Decided<S>, Limit> {
+    fn stuck(&self, states: &mut u64) -> Result<Answered, Limit> {
         let rules = Rules { reading: Reading::Closed, ..self.rules.clone() };
         let complete: Vec<OpId> = self.ids().filter(|&op| self.history.operation(op).ret.is_some()).collect();
-        let history = self.history.project(&complete, End::Complete, |_, op| (op.input.clone(), op.output().cloned()));
+        let history = self.history.project(&complete, End::Complete, |_, op| (op.input, op.output().cloned()));
         let of = complete.iter().map(|op| self.classing.of[op.0 as usize]).collect();
         let classing = Classing { of, probes: Vec::new(), insertion: self.classing.insertion };
         let mut witness = Vec::new();
@@ -168,12 +194,12 @@ impl<S: Sequential> Question<'_, S> {
         Ok(Verdict::Pass(witness))
     }
 
-    fn ids(&self) -> impl Iterator<Item = OpId> + use<'_, S> {
+    fn ids(&self) -> impl Iterator<Item = OpId> + use<'_> {
         (0..self.history.len() as u32).map(OpId)
     }
 
     /// Why it fails. Nothing here can change that it does.
-    fn explain(&self, rules: &Rules, furthest: u32, effort: Effort, states: &mut u64) -> Reason<S::Input, S::Output> {
+    fn explain(&self, rules: &Rules, furthest: u32, effort: Effort, states: &mut u64) -> Reason<Input, Output> {
         let Prefix { events, is_shortest, before } = self.shortest(rules, furthest, effort.prefix, states);
         let operation = self.history.marks()[events as usize - 1].op();
         let (excess, not_enough) = match self.larger(rules, events, operation, effort.factor, states) {
@@ -185,7 +211,7 @@ impl<S: Sequential> Question<'_, S> {
     }
 
     /// The shortest prefix that fails, as far as the limits allow.
-    fn shortest(&self, rules: &Rules, furthest: u32, most: u64, states: &mut u64) -> Prefix<S> {
+    fn shortest(&self, rules: &Rules, furthest: u32, most: u64, states: &mut u64) -> Prefix {
         let marks = self.history.marks();
         let all = marks.len() as u32;
         let (mut good, mut bad, mut before) = (0, all, None);
@@ -227,8 +253,7 @@ impl<S: Sequential> Question<'_, S> {
     fn larger(&self, rules: &Rules, events: u32, operation: OpId, most_states: u64, states: &mut u64) -> Larger {
         let prefix = self.history.prefix(events as usize);
         let failing = &self.history.operation(operation);
-        let own =
-            self.classing.pick(self.spec, &failing.input, failing.output(), self.classing.of[operation.0 as usize]);
+        let own = pick(self.spec, failing.input, failing.output().copied(), self.classing.of[operation.0 as usize]);
         let named = (1..rules.factors.len() as u16).filter(|&class| class != own);
         let classes = [own].into_iter().filter(|&class| class > 0).chain(named);
         let most = rules.factors.iter().max().map_or(0, |most| most + FACTOR_MORE);
@@ -247,13 +272,13 @@ impl<S: Sequential> Question<'_, S> {
     #[expect(clippy::type_complexity, reason = "named once")]
     fn least(
         &self,
-        prefix: &History<S::Input, S::Output>,
+        prefix: &History<Input, Output>,
         rules: &Rules,
         class: u16,
         most: u32,
         most_states: u64,
         states: &mut u64,
-    ) -> Result<Option<(u32, Orders<S::Input, S::Output>)>, Limit> {
+    ) -> Result<Option<(u32, Orders<Input, Output>)>, Limit> {
         let mut rules = rules.clone();
         let asked = rules.factors[class as usize];
         // The largest first: where it does not do, no other does.
@@ -280,11 +305,11 @@ enum Larger {
 }
 
 /// A prefix that fails.
-struct Prefix<S: Sequential> {
+struct Prefix {
     events: u32,
     /// Without its last event it passes.
     is_shortest: bool,
-    before: Option<Orders<S::Input, S::Output>>,
+    before: Option<Orders<Input, Output>>,
 }
 
 /// The operation of the class that stands furthest from its place.

@@ -6,55 +6,54 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::sequential::Sequential;
-use crate::Value;
+use super::numbered::{Element, Input, Object, Output};
 
 /// A call with its result, numbered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Label(pub u32);
 
 /// What a label stands for.
-pub(super) struct Meaning<S: Sequential> {
-    pub input: S::Input,
+pub(super) struct Meaning {
+    pub input: Input,
     /// `None`: a pending call whose result is left open until the legal run executes it.
-    pub output: Option<S::Output>,
+    pub output: Option<Output>,
     pub class: u16,
     /// For a pending call whose result is left open: the event before which it was emitted.
     pub at: u32,
     /// The value that must have been put in, and whether it is taken out.
-    pub needs: Option<(Value, bool)>,
+    pub needs: Option<(Element, bool)>,
 }
 
-type Key<S> = (<S as crate::Spec>::Input, Option<<S as crate::Spec>::Output>, u16, u32);
+type Key = (Input, Option<Output>, u16, u32);
 
 /// All labels seen so far.
-pub(super) struct Labels<S: Sequential> {
-    meanings: Vec<Meaning<S>>,
-    index: HashMap<Key<S>, Label, RandomState>,
+pub(super) struct Labels {
+    meanings: Vec<Meaning>,
+    index: HashMap<Key, Label, RandomState>,
 }
 
-impl<S: Sequential> Labels<S> {
+impl Labels {
     pub fn new() -> Self {
         Labels { meanings: Vec::new(), index: HashMap::default() }
     }
 
     /// The label of an operation that returned.
-    pub fn closed(&mut self, spec: &S, input: &S::Input, output: &S::Output, class: u16) -> Label {
+    pub fn closed(&mut self, spec: &Object<'_>, input: &Input, output: &Output, class: u16) -> Label {
         let needs = match spec.takes(input, output) {
             Some(value) => Some((value, true)),
             None => spec.sees(input, output).map(|value| (value, false)),
         };
-        self.intern((input.clone(), Some(output.clone()), class, 0), needs)
+        self.intern((*input, Some(*output), class, 0), needs)
     }
 
     /// The label of a pending call that was emitted before event `at`, whatever its result will be.
-    pub fn open(&mut self, input: &S::Input, class: u16, at: u32) -> Label {
-        self.intern((input.clone(), None, class, at), None)
+    pub fn open(&mut self, input: &Input, class: u16, at: u32) -> Label {
+        self.intern((*input, None, class, at), None)
     }
 
-    fn intern(&mut self, key: Key<S>, needs: Option<(Value, bool)>) -> Label {
+    fn intern(&mut self, key: Key, needs: Option<(Element, bool)>) -> Label {
         let next = Label(self.meanings.len() as u32);
-        let label = *self.index.entry(key.clone()).or_insert(next);
+        let label = *self.index.entry(key).or_insert(next);
         if label == next {
             let (input, output, class, at) = key;
             self.meanings.push(Meaning { input, output, class, at, needs });
@@ -62,12 +61,12 @@ impl<S: Sequential> Labels<S> {
         label
     }
 
-    pub fn get(&self, label: Label) -> &Meaning<S> {
+    pub fn get(&self, label: Label) -> &Meaning {
         &self.meanings[label.0 as usize]
     }
 
     /// Whether it puts in a value.
-    pub fn brings(&self, spec: &S, label: Label) -> bool {
+    pub fn brings(&self, spec: &Object<'_>, label: Label) -> bool {
         let meaning = self.get(label);
         spec.brings(&meaning.input, meaning.output.as_ref()).is_some()
     }

@@ -11,8 +11,8 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use super::label::{Label, Labels};
-use super::sequential::Sequential;
-use crate::{History, Value};
+use super::numbered::{Element, Input, Object, Output, State, Table};
+use crate::History;
 
 type Map<K, V> = HashMap<K, V, RandomState>;
 
@@ -22,87 +22,62 @@ pub(super) struct StateId(pub u32);
 
 /// What follows a specification from state to state. Events are counted in the history: `at` is the number of those that
 /// have passed.
-pub(super) trait Machine<S: Sequential> {
+pub(super) trait Machine {
     fn start(&mut self) -> StateId;
 
     /// Pushes every state after the operation.
-    fn apply(&mut self, labels: &Labels<S>, state: StateId, at: u32, label: Label, next: &mut Vec<StateId>);
+    fn apply(&mut self, labels: &Labels, state: StateId, at: u32, label: Label, next: &mut Vec<StateId>);
 
     /// Pushes every result that the call may have.
-    fn results(&self, state: StateId, at: u32, input: &S::Input, results: &mut Vec<S::Output>);
+    fn results(&self, state: StateId, at: u32, input: &Input, results: &mut Vec<Output>);
 
     /// How many values must at least be taken out before this one can be. Holds for values put in once.
-    fn ahead(&self, state: StateId, value: &Value) -> usize;
+    fn ahead(&self, state: StateId, value: &Element) -> usize;
 
     /// The insertion whose value left between the two states, where insertions are not steps of their own.
     fn taken(&self, before: StateId, after: StateId) -> Option<u32>;
 }
 
-/// States, each with a number.
-struct Arena<T> {
-    states: Vec<T>,
-    index: Map<T, StateId>,
-}
-
-impl<T: Clone + Eq + std::hash::Hash> Arena<T> {
-    fn new() -> Self {
-        Arena { states: Vec::new(), index: Map::default() }
-    }
-
-    fn intern(&mut self, state: T) -> StateId {
-        if let Some(&id) = self.index.get(&state) {
-            return id;
-        }
-        let id = StateId(self.states.len() as u32);
-        self.states.push(state.clone());
-        self.index.insert(state, id);
-        id
-    }
-
-    fn get(&self, id: StateId) -> &T {
-        &self.states[id.0 as usize]
-    }
-}
-
 /// Any specification, one step at a time.
-pub(super) struct Stepwise<'a, S: Sequential> {
-    spec: &'a S,
-    arena: Arena<S::State>,
+pub(super) struct Stepwise<'a> {
+    spec: &'a Object<'a>,
+    /// States in the order in which this search met them.
+    arena: Table<State>,
     known: Map<(StateId, Label), Box<[StateId]>>,
 }
 
-impl<'a, S: Sequential> Stepwise<'a, S> {
-    pub fn new(spec: &'a S) -> Self {
-        Stepwise { spec, arena: Arena::new(), known: Map::default() }
+impl<'a> Stepwise<'a> {
+    pub fn new(spec: &'a Object<'a>) -> Self {
+        Stepwise { spec, arena: Table::new(), known: Map::default() }
     }
 }
 
-impl<S: Sequential> Machine<S> for Stepwise<'_, S> {
+impl Machine for Stepwise<'_> {
     fn start(&mut self) -> StateId {
-        self.arena.intern(self.spec.initial())
+        StateId(self.arena.number(self.spec.initial()))
     }
 
-    fn apply(&mut self, labels: &Labels<S>, state: StateId, _: u32, label: Label, next: &mut Vec<StateId>) {
+    fn apply(&mut self, labels: &Labels, state: StateId, _: u32, label: Label, next: &mut Vec<StateId>) {
         if let Some(known) = self.known.get(&(state, label)) {
             next.extend_from_slice(known);
             return;
         }
         let meaning = labels.get(label);
         let mut after = Vec::new();
-        self.spec.step(self.arena.get(state), &meaning.input, meaning.output.as_ref(), &mut after);
-        let mut ids: Vec<StateId> = after.into_iter().map(|state| self.arena.intern(state)).collect();
+        self.spec.step(self.arena.get(state.0), &meaning.input, meaning.output.as_ref(), &mut after);
+        let mut ids: Vec<StateId> = after.into_iter().map(|state| StateId(self.arena.number(state))).collect();
         ids.sort_unstable_by_key(|id| id.0);
         ids.dedup();
         next.extend_from_slice(&ids);
         self.known.insert((state, label), ids.into_boxed_slice());
     }
 
-    fn results(&self, state: StateId, _: u32, input: &S::Input, results: &mut Vec<S::Output>) {
-        self.spec.results(self.arena.get(state), input, results);
+    fn results(&self, state: StateId, _: u32, input: &Input, results: &mut Vec<Output>) {
+        self.spec.answers(self.arena.get(state.0), input, results);
     }
 
-    fn ahead(&self, state: StateId, value: &Value) -> usize {
-        self.spec.ahead(self.arena.get(state), value)
+    fn ahead(&self, state: StateId, value: &Element) -> usize {
+        self.spec.ahead(self.arena.get(state.0), value)
     }
 
     fn taken(&self, _: StateId, _: StateId) -> Option<u32> {
@@ -115,7 +90,7 @@ struct Insertion {
     op: u32,
     call: u32,
     ret: u32,
-    value: Value,
+    value: Element,
 }
 
 /// Which insertions the legal run has taken out again: all before `base`, and `more` (ascending).
@@ -140,22 +115,22 @@ impl Gone {
 }
 
 /// A queue whose insertions take effect in any order that their precedence allows.
-pub(super) struct FirstInFirstOut<'a, S: Sequential> {
-    spec: &'a S,
+pub(super) struct FirstInFirstOut<'a> {
+    spec: &'a Object<'a>,
     /// In the order of the calls.
     insertions: Vec<Insertion>,
-    by_value: Map<Value, Vec<u32>>,
-    empty: S::Output,
-    output: Map<Value, S::Output>,
-    arena: Arena<Gone>,
+    by_value: Map<Element, Vec<u32>>,
+    empty: Output,
+    output: Map<Element, Output>,
+    arena: Table<Gone>,
 }
 
-impl<'a, S: Sequential> FirstInFirstOut<'a, S> {
+impl<'a> FirstInFirstOut<'a> {
     /// `None` where the history has operations that do more than put in and take out.
-    pub fn new(spec: &'a S, history: &History<S::Input, S::Output>) -> Option<Self> {
+    pub fn new(spec: &'a Object<'a>, history: &History<Input, Output>) -> Option<Self> {
         let mut empty = Vec::new();
-        let (_, removal) = spec.probes().into_iter().next()?;
-        spec.results(&spec.initial(), &removal, &mut empty);
+        let removal = spec.calls().into_iter().next()?;
+        spec.answers(&spec.initial(), &removal, &mut empty);
         let mut output = Map::default();
         let mut insertions = Vec::new();
         for (op, operation) in history.operations().iter().enumerate() {
@@ -166,25 +141,25 @@ impl<'a, S: Sequential> FirstInFirstOut<'a, S> {
                 return None;
             } else if let Some(result) = operation.output() {
                 match spec.takes(&operation.input, result) {
-                    Some(value) => drop(output.insert(value, result.clone())),
+                    Some(value) => drop(output.insert(value, *result)),
                     None if spec.finds_nothing(&operation.input, result) => {}
                     None => return None,
                 }
             }
         }
-        let mut by_value: Map<Value, Vec<u32>> = Map::default();
+        let mut by_value: Map<Element, Vec<u32>> = Map::default();
         for (i, insertion) in insertions.iter().enumerate() {
-            by_value.entry(insertion.value.clone()).or_default().push(i as u32);
+            by_value.entry(insertion.value).or_default().push(i as u32);
             if !output.contains_key(&insertion.value) {
                 let mut state = Vec::new();
                 spec.step(&spec.initial(), &history.operations()[insertion.op as usize].input, None, &mut state);
                 let mut results = Vec::new();
-                spec.results(state.first()?, &removal, &mut results);
-                output.insert(insertion.value.clone(), results.pop()?);
+                spec.answers(state.first()?, &removal, &mut results);
+                output.insert(insertion.value, results.pop()?);
             }
         }
         let empty = empty.pop()?;
-        Some(FirstInFirstOut { spec, insertions, by_value, empty, output, arena: Arena::new() })
+        Some(FirstInFirstOut { spec, insertions, by_value, empty, output, arena: Table::new() })
     }
 
     /// Whether nothing that is still inside certainly came before.
@@ -201,14 +176,14 @@ impl<'a, S: Sequential> FirstInFirstOut<'a, S> {
     }
 }
 
-impl<S: Sequential> Machine<S> for FirstInFirstOut<'_, S> {
+impl Machine for FirstInFirstOut<'_> {
     fn start(&mut self) -> StateId {
-        self.arena.intern(Gone { base: 0, more: Box::default() })
+        StateId(self.arena.number(Gone { base: 0, more: Box::default() }))
     }
 
-    fn apply(&mut self, labels: &Labels<S>, state: StateId, at: u32, label: Label, next: &mut Vec<StateId>) {
+    fn apply(&mut self, labels: &Labels, state: StateId, at: u32, label: Label, next: &mut Vec<StateId>) {
         let meaning = labels.get(label);
-        let gone = self.arena.get(state).clone();
+        let gone = self.arena.get(state.0).clone();
         let Some(output) = &meaning.output else { return };
         match self.spec.takes(&meaning.input, output) {
             None if self.is_empty(&gone, at) => next.push(state),
@@ -225,15 +200,15 @@ impl<S: Sequential> Machine<S> for FirstInFirstOut<'_, S> {
                         found.push(insertion);
                     }
                 }
-                next.extend(found.into_iter().map(|insertion| self.arena.intern(gone.with(insertion))));
+                next.extend(found.into_iter().map(|insertion| StateId(self.arena.number(gone.with(insertion)))));
             }
         }
     }
 
-    fn results(&self, state: StateId, at: u32, _: &S::Input, results: &mut Vec<S::Output>) {
-        let gone = self.arena.get(state);
+    fn results(&self, state: StateId, at: u32, _: &Input, results: &mut Vec<Output>) {
+        let gone = self.arena.get(state.0);
         if self.is_empty(gone, at) {
-            results.push(self.empty.clone());
+            results.push(self.empty);
         }
         // Past the first return of something inside, nothing that is called later comes first.
         let mut latest = u32::MAX;
@@ -245,21 +220,21 @@ impl<S: Sequential> Machine<S> for FirstInFirstOut<'_, S> {
                 latest = latest.min(insertion.ret);
                 let output = &self.output[&insertion.value];
                 if !results.contains(output) {
-                    results.push(output.clone());
+                    results.push(*output);
                 }
             }
         }
     }
 
-    fn ahead(&self, state: StateId, value: &Value) -> usize {
-        let gone = self.arena.get(state);
+    fn ahead(&self, state: StateId, value: &Element) -> usize {
+        let gone = self.arena.get(state.0);
         let Some(&insertion) = self.by_value.get(value).and_then(|same| same.first()) else { return 0 };
         let call = self.insertions[insertion as usize].call;
         (gone.base..insertion).filter(|&other| !gone.has(other) && self.insertions[other as usize].ret < call).count()
     }
 
     fn taken(&self, before: StateId, after: StateId) -> Option<u32> {
-        let (before, after) = (self.arena.get(before), self.arena.get(after));
+        let (before, after) = (self.arena.get(before.0), self.arena.get(after.0));
         let mut new = (before.base..after.base).chain(after.more.iter().copied());
         new.find(|&insertion| !before.has(insertion)).map(|insertion| self.insertions[insertion as usize].op)
     }

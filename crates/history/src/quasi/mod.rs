@@ -1,4 +1,4 @@
-//! Quasi linearizability of recorded histories (Round-Up III-V, in the readings of SEMANTICS.md).
+//! Quasi linearizability of recorded histories (Round-Up III-V, in the readings of docs/semantics.md).
 //!
 //! A history is quasi linearizable when some linearization of it and some legal run of the specification have the same
 //! word of classes, and in each class no operation stands further from its place in the other than the class's factor
@@ -11,18 +11,19 @@ mod check;
 mod decide;
 mod label;
 mod machine;
+mod numbered;
 mod plan;
 mod relaxation;
 mod search;
-pub mod sequential;
 mod window;
 mod witness;
 
 pub use check::{Answer, CheckError, Furthest, check, least_factor};
 pub use decide::{Decided, Excess, Question, Reason};
 pub use relaxation::{FACTOR_MAX, Named, Relaxation, RelaxationError, Resolved, SUPPORTED};
-pub use sequential::Sequential;
 pub use witness::{Orders, Placed};
+
+use numbered::{Input, Object, Output};
 
 /// Whether operations may be added after the end of a history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -79,17 +80,16 @@ impl Rules {
 }
 
 /// Which operation is in which class. A pair gives the class of an operation, and the class where it finds nothing.
-pub struct Classing<S: Sequential> {
+pub struct Classing<I> {
     /// By operation of the history.
     pub of: Vec<(u16, u16)>,
     /// Calls that may come after the end of the history.
-    pub probes: Vec<(S::Input, (u16, u16))>,
-    /// The class of [`Sequential::insertion`].
+    pub probes: Vec<(I, (u16, u16))>,
+    /// The class of [`Elements::insertion`](crate::Elements::insertion).
     pub insertion: (u16, u16),
 }
 
-impl<S: Sequential> Classing<S> {
-    fn pick(&self, spec: &S, input: &S::Input, output: Option<&S::Output>, (class, empty): (u16, u16)) -> u16 {
-        if output.is_some_and(|output| spec.finds_nothing(input, output)) { empty } else { class }
-    }
+/// The one of the two classes that the operation is in.
+fn pick(spec: &Object<'_>, input: Input, output: Option<Output>, (class, empty): (u16, u16)) -> u16 {
+    if output.is_some_and(|output| spec.finds_nothing(&input, &output)) { empty } else { class }
 }

@@ -7,9 +7,9 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use super::label::{Label, Labels};
-use super::sequential::Sequential;
-use super::{Causality, Classing, Rules};
-use crate::{History, Mark, Value};
+use super::numbered::{Element, Input, Object, Output};
+use super::{Causality, Classing, Rules, pick};
+use crate::{History, Mark};
 
 type Map<K, V> = HashMap<K, V, RandomState>;
 
@@ -38,18 +38,18 @@ pub(super) struct Traffic {
 }
 
 /// A history to find orders of.
-pub(super) struct Subject<'a, S: Sequential> {
-    pub history: &'a History<S::Input, S::Output>,
+pub(super) struct Subject<'a> {
+    pub history: &'a History<Input, Output>,
     /// What it is the beginning of: without the causal guard, what follows puts in no more than this does, and values that this
     /// never puts in. `None` where anything may follow.
-    pub whole: Option<&'a History<S::Input, S::Output>>,
+    pub whole: Option<&'a History<Input, Output>>,
 }
 
 /// A history with everything that the search looks up.
-pub(super) struct Plan<'a, S: Sequential> {
-    pub spec: &'a S,
-    pub history: &'a History<S::Input, S::Output>,
-    pub classing: &'a Classing<S>,
+pub(super) struct Plan<'a> {
+    pub spec: &'a Object<'a>,
+    pub history: &'a History<Input, Output>,
+    pub classing: &'a Classing<Input>,
     pub rules: &'a Rules,
     pub ops: Vec<Planned>,
     /// The operations that are open at each return, that of the return itself included; those that return only.
@@ -62,9 +62,9 @@ pub(super) struct Plan<'a, S: Sequential> {
     unreturned: Vec<Vec<u32>>,
     /// By class and position: how many members have returned.
     returned: Vec<Vec<u32>>,
-    traffic: Map<Value, Traffic>,
+    traffic: Map<Element, Traffic>,
     /// The values that operations of the history take out or show and that may be put in after its end, each with how often.
-    pub needed: Vec<(Value, u32)>,
+    pub needed: Vec<(Element, u32)>,
     /// By position, where insertions are no steps of their own: whether somebody might find nothing there.
     nothing: Vec<bool>,
     /// No value is put in twice.
@@ -72,30 +72,30 @@ pub(super) struct Plan<'a, S: Sequential> {
     /// Where values are put in twice: everything that a pending operation may turn out to have done.
     pub guesses: Map<u32, Vec<Label>>,
     /// Calls that may come after the end, with their class if they find something and if they find nothing.
-    pub afterwards: Vec<(S::Input, (u16, u16))>,
+    pub afterwards: Vec<(Input, (u16, u16))>,
 }
 
-impl<'a, S: Sequential> Plan<'a, S> {
+impl<'a> Plan<'a> {
     pub fn new(
-        spec: &'a S,
-        Subject { history, whole }: Subject<'a, S>,
-        classing: &'a Classing<S>,
+        spec: &'a Object<'a>,
+        Subject { history, whole }: Subject<'a>,
+        classing: &'a Classing<Input>,
         rules: &'a Rules,
         silent: bool,
-        labels: &mut Labels<S>,
+        labels: &mut Labels,
     ) -> Self {
         let mut ops = Vec::with_capacity(history.len());
-        let mut traffic: Map<Value, Traffic> = Map::default();
+        let mut traffic: Map<Element, Traffic> = Map::default();
         for (i, operation) in history.operations().iter().enumerate() {
             let classes = classing.of[i];
-            let class = classing.pick(spec, &operation.input, operation.output(), classes);
+            let class = pick(spec, operation.input, operation.output().copied(), classes);
             let label = operation.output().map(|output| labels.closed(spec, &operation.input, output, class));
             let brings = spec.brings(&operation.input, operation.output());
             let is_silent = silent && brings.is_some();
             if let Some(value) = brings {
                 traffic.entry(value).or_default().called.push(operation.call);
             }
-            if let Some((value, true)) = label.and_then(|label| labels.get(label).needs.clone()) {
+            if let Some((value, true)) = label.and_then(|label| labels.get(label).needs) {
                 traffic.entry(value).or_default().removed.push(operation.end());
             }
             let (call, ret) = (operation.call, operation.end());
@@ -143,9 +143,9 @@ impl<'a, S: Sequential> Plan<'a, S> {
     /// Notes what may be put in after the end where nothing ties a value to its insertion: what `whole`, of which the history is
     /// the beginning, still puts in, and what it never puts in once; without `whole` anything. So a value that came out more often than it was put in is
     /// not explained by somebody who might put it in again, and every prefix of a history that has orders has them too.
-    fn note_needed(&mut self, whole: Option<&History<S::Input, S::Output>>, labels: &Labels<S>) {
+    fn note_needed(&mut self, whole: Option<&History<Input, Output>>, labels: &Labels) {
         // By value: in all, and after the end of this history.
-        let mut put_in: Map<Value, (u32, u32)> = Map::default();
+        let mut put_in: Map<Element, (u32, u32)> = Map::default();
         for (i, operation) in whole.map_or(&[][..], History::operations).iter().enumerate() {
             if let Some(value) = self.spec.brings(&operation.input, operation.output()) {
                 let (all, later) = put_in.entry(value).or_default();
@@ -153,18 +153,18 @@ impl<'a, S: Sequential> Plan<'a, S> {
                 *later += u32::from(i >= self.history.len());
             }
         }
-        let shown = self.ops.iter().filter_map(|op| labels.get(op.label?).needs.clone());
-        let mut values: Vec<Value> = shown.map(|(value, _)| value).collect();
+        let shown = self.ops.iter().filter_map(|op| labels.get(op.label?).needs);
+        let mut values: Vec<Element> = shown.map(|(value, _)| value).collect();
         values.sort_unstable();
         values.dedup();
         let once = if whole.is_some() { 1 } else { u32::MAX };
-        let times = |value: &Value| put_in.get(value).map_or(once, |&(_, later)| later);
-        self.needed = values.into_iter().map(|value| (value.clone(), times(&value))).collect();
+        let times = |value: &Element| put_in.get(value).map_or(once, |&(_, later)| later);
+        self.needed = values.into_iter().map(|value| (value, times(&value))).collect();
         self.needed.retain(|&(_, times)| times > 0);
     }
 
     /// Fills in what pending operations may have done: what they answer when there is nothing, or one of the values alone.
-    fn guess(&mut self, labels: &mut Labels<S>) {
+    fn guess(&mut self, labels: &mut Labels) {
         let mut states = vec![self.spec.initial()];
         for operation in self.history.operations() {
             if self.spec.brings(&operation.input, None).is_some() {
@@ -175,10 +175,10 @@ impl<'a, S: Sequential> Plan<'a, S> {
             let input = &self.history.operations()[op as usize].input;
             let mut results = Vec::new();
             for state in &states {
-                self.spec.results(state, input, &mut results);
+                self.spec.answers(state, input, &mut results);
             }
-            let label = |output: &S::Output| {
-                let class = self.classing.pick(self.spec, input, Some(output), self.classing.of[op as usize]);
+            let label = |output: &Output| {
+                let class = pick(self.spec, *input, Some(*output), self.classing.of[op as usize]);
                 labels.closed(self.spec, input, output, class)
             };
             let mut guesses: Vec<Label> = results.iter().map(label).collect();
@@ -269,14 +269,14 @@ impl<'a, S: Sequential> Plan<'a, S> {
 
     /// The calls that may come after the end: those without arguments, and those made before that may bring nothing.
     fn look_ahead(&mut self) {
-        let mut known: Map<(S::Input, (u16, u16)), ()> = Map::default();
+        let mut known: Map<(Input, (u16, u16)), ()> = Map::default();
         let spec = self.spec;
         let probes = self.classing.probes.iter().cloned();
         let made = self.history.operations().iter().zip(&self.classing.of);
         let made = made.filter(|(operation, _)| may_bring_nothing(spec, &operation.input));
-        let made = made.map(|(operation, &classes)| (operation.input.clone(), classes));
+        let made = made.map(|(operation, &classes)| (operation.input, classes));
         for call in probes.chain(made) {
-            if known.insert(call.clone(), ()).is_none() {
+            if known.insert(call, ()).is_none() {
                 self.afterwards.push(call);
             }
         }
@@ -317,7 +317,7 @@ impl<'a, S: Sequential> Plan<'a, S> {
 
     /// Whether the rule that values do not leave before they came lets this operation take effect before event `at`.
     /// `lin` are operations that have taken effect and not returned.
-    pub fn is_caused(&self, labels: &Labels<S>, label: Label, at: u32, lin: &[(u32, Label)]) -> bool {
+    pub fn is_caused(&self, labels: &Labels, label: Label, at: u32, lin: &[(u32, Label)]) -> bool {
         if self.rules.causality == Causality::Free {
             return true;
         }
@@ -329,20 +329,20 @@ impl<'a, S: Sequential> Plan<'a, S> {
         }
         let removed = traffic.removed.partition_point(|&ret| ret < at);
         let open = lin.iter().map(|&(_, label)| label);
-        let open = open.filter(|&other| labels.get(other).needs.as_ref() == Some(&(value.clone(), true))).count();
+        let open = open.filter(|&other| labels.get(other).needs.as_ref() == Some(&(*value, true))).count();
         called > removed + open
     }
 }
 
 /// Whether the call may put in nothing; asked where its value is inside already.
-fn may_bring_nothing<S: Sequential>(spec: &S, input: &S::Input) -> bool {
+fn may_bring_nothing(spec: &Object<'_>, input: &Input) -> bool {
     if spec.brings(input, None).is_none() {
         return true;
     }
     let (mut after, mut results) = (Vec::new(), Vec::new());
     spec.step(&spec.initial(), input, None, &mut after);
     for state in &after {
-        spec.results(state, input, &mut results);
+        spec.answers(state, input, &mut results);
     }
     results.iter().any(|output| spec.brings(input, Some(output)).is_none())
 }

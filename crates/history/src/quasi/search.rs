@@ -1,6 +1,6 @@
 //! The search for a linearization and a legal run that belong together.
 //!
-//! A configuration is what SEMANTICS.md calls a state (s, O and P of each class, θ), at one event of the history.
+//! A configuration is what docs/semantics.md calls a state (s, O and P of each class, θ), at one event of the history.
 //! Operations take effect as late as possible, just before a return that needs it; depth first, the likeliest step first;
 //! a configuration that was seen before with at least as much time left is not followed again. Invariant: every pair of
 //! orders leads through configurations that are followed, so a search that ends without one shows that there is none.
@@ -14,10 +14,10 @@ use seen::Seen;
 
 use super::label::{Label, Labels};
 use super::machine::{FirstInFirstOut, Machine, StateId, Stepwise};
+use super::numbered::{Input, Object, Output};
 use super::plan::{Plan, Subject};
-use super::sequential::Sequential;
 use super::window::Window;
-use super::{Causality, Classing, Order, Reading, Rules};
+use super::{Causality, Classing, Order, Reading, Rules, pick};
 use crate::{Budget, End, Limit};
 
 /// What the linearization emits at a step.
@@ -66,29 +66,29 @@ pub(super) enum Found {
 }
 
 /// A finished search, with what is needed to read its steps.
-pub(super) struct Searched<'a, S: Sequential> {
+pub(super) struct Searched<'a> {
     pub found: Found,
     pub states: u64,
-    pub labels: Labels<S>,
-    pub plan: Plan<'a, S>,
-    pub machine: Box<dyn Machine<S> + 'a>,
+    pub labels: Labels,
+    pub plan: Plan<'a>,
+    pub machine: Box<dyn Machine + 'a>,
 }
 
 /// Searches for orders of a history. With `blocks`, the call of that operation must block
 /// at the end. After `most` configurations it gives up as if memory had run out.
-pub(super) fn search<'a, S: Sequential>(
-    spec: &'a S,
-    subject: Subject<'a, S>,
-    classing: &'a Classing<S>,
+pub(super) fn search<'a>(
+    spec: &'a Object<'a>,
+    subject: Subject<'a>,
+    classing: &'a Classing<Input>,
     rules: &'a Rules,
-    blocks: Option<&'a S::Input>,
+    blocks: Option<&'a Input>,
     (budget, most): (&Budget, u64),
-) -> Result<Searched<'a, S>, Limit> {
+) -> Result<Searched<'a>, Limit> {
     let history = subject.history;
     let mut labels = Labels::new();
-    let exact = |(i, operation): (usize, &crate::Operation<S::Input, S::Output>)| {
+    let exact = |(i, operation): (usize, &crate::Operation<Input, Output>)| {
         spec.brings(&operation.input, operation.output()).is_none() || {
-            let class = classing.pick(spec, &operation.input, operation.output(), classing.of[i]);
+            let class = pick(spec, operation.input, operation.output().copied(), classing.of[i]);
             rules.factors[class as usize] == 0
         }
     };
@@ -97,7 +97,7 @@ pub(super) fn search<'a, S: Sequential>(
         && history.operations().iter().enumerate().all(exact);
     let queue = if lazy { FirstInFirstOut::new(spec, history) } else { None };
     let plan = Plan::new(spec, subject, classing, rules, queue.is_some(), &mut labels);
-    let mut machine: Box<dyn Machine<S> + 'a> = match queue {
+    let mut machine: Box<dyn Machine + 'a> = match queue {
         Some(queue) => Box::new(queue),
         None => Box::new(Stepwise::new(spec)),
     };
@@ -118,12 +118,12 @@ pub(super) fn search<'a, S: Sequential>(
     Ok(Searched { found, states, labels, plan, machine })
 }
 
-struct Engine<'e, 'a, S: Sequential> {
-    plan: &'e Plan<'a, S>,
-    labels: &'e mut Labels<S>,
-    machine: &'e mut (dyn Machine<S> + 'a),
+struct Engine<'e, 'a> {
+    plan: &'e Plan<'a>,
+    labels: &'e mut Labels,
+    machine: &'e mut (dyn Machine + 'a),
     seen: Seen,
-    blocks: Option<&'a S::Input>,
+    blocks: Option<&'a Input>,
     /// Operations may be added after the end.
     continues: bool,
     states: u64,
@@ -132,7 +132,7 @@ struct Engine<'e, 'a, S: Sequential> {
     stack: Vec<(Configuration, usize, Option<Step>)>,
 }
 
-impl<S: Sequential> Engine<'_, '_, S> {
+impl Engine<'_, '_> {
     fn run(&mut self, budget: &Budget, most: u64) -> Result<Found, Limit> {
         budget.check()?;
         let windows = vec![Window::default(); self.plan.rules.factors.len()];
@@ -256,7 +256,7 @@ impl<S: Sequential> Engine<'_, '_, S> {
 
     /// A pending operation takes effect, with whatever result.
     fn emit_pending(&mut self, from: &Configuration, depth: usize, op: u32) {
-        let input = self.plan.history.operations()[op as usize].input.clone();
+        let input = self.plan.history.operations()[op as usize].input;
         let classes = self.plan.classing.of[op as usize];
         let mut results = Vec::new();
         self.machine.results(from.state, from.at, &input, &mut results);
@@ -344,7 +344,7 @@ impl<S: Sequential> Engine<'_, '_, S> {
         let plan = self.plan;
         let mut all = Vec::new();
         for (value, _) in &plan.needed {
-            let Some((_, input)) = self.plan.spec.insertion(value) else { continue };
+            let Some(input) = self.plan.spec.insertion(value) else { continue };
             let classes = self.plan.classing.insertion;
             let mut results = Vec::new();
             self.machine.results(from.state, from.at, &input, &mut results);
@@ -358,8 +358,8 @@ impl<S: Sequential> Engine<'_, '_, S> {
         all
     }
 
-    fn label(&mut self, input: &S::Input, output: &S::Output, classes: (u16, u16)) -> Label {
-        let class = self.plan.classing.pick(self.plan.spec, input, Some(output), classes);
+    fn label(&mut self, input: &Input, output: &Output, classes: (u16, u16)) -> Label {
+        let class = pick(self.plan.spec, *input, Some(*output), classes);
         self.labels.closed(self.plan.spec, input, output, class)
     }
 
@@ -452,7 +452,7 @@ impl<S: Sequential> Engine<'_, '_, S> {
         &mut self,
         from: &Configuration,
         class: u16,
-        input: &S::Input,
+        input: &Input,
         classes: (u16, u16),
         ys: &mut Vec<Label>,
     ) {

@@ -4,15 +4,14 @@
 //! executed it, the linearization has not emitted it) and `promised` (the other way round). Invariant: both have the same
 //! length. Where the same label stands in both roles, the oldest entry is matched first; by exchange this loses nothing.
 //!
-//! *Distance*: an entry carries how many more steps of its class it may wait, 1 to the factor (SEMANTICS.md, exact and
-//! finite construction). *Strict*: what is emitted must be one of the first K+1 of what the legal run executes and the
+//! *Distance*: an entry carries how many more steps of its class it may wait, 1 to the factor (docs/semantics.md,
+//! *Exact construction*). *Strict*: what is emitted must be one of the first K+1 of what the legal run executes and the
 //! linearization has not emitted yet, and the first of those is passed over at most K times in a row. There `owed` is in the
 //! order of the legal run; `promised` is in the order of emission, and an entry carries how many operations not yet emitted
 //! may still be executed before it, and whether one must be (it was not the first).
 
 use super::Order;
 use super::label::{Label, Labels};
-use super::sequential::Sequential;
 
 /// What is owed and promised in one class.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -39,14 +38,7 @@ impl Window {
     }
 
     /// Every window after the linearization emits `x` and the legal run executes `y`.
-    pub fn exchange<S: Sequential>(
-        &self,
-        labels: &Labels<S>,
-        order: Order,
-        factor: u32,
-        x: Label,
-        y: Label,
-    ) -> Vec<Exchanged> {
+    pub fn exchange(&self, labels: &Labels, order: Order, factor: u32, x: Label, y: Label) -> Vec<Exchanged> {
         // A promise of the exact label first; else one whose result was left open may be kept by it.
         let mut kept: Vec<Option<usize>> = Vec::new();
         for (i, &(promise, _)) in self.promised.iter().enumerate() {

@@ -3,8 +3,8 @@
 //! Invariant: `run` is a permutation of the places of the linearization that maps every class to itself; matching the oldest
 //! entry of a label first is what the windows did, so every operation is within reach of its place.
 
+use super::numbered::{Input, Output};
 use super::search::{Emitted, Found, Searched};
-use super::sequential::Sequential;
 use crate::OpId;
 
 /// An operation of the linearization.
@@ -54,7 +54,7 @@ impl<I, O> Orders<I, O> {
 }
 
 /// Reads the steps of a search that found orders; `None` where it found none.
-pub(super) fn orders<S: Sequential>(searched: &Searched<'_, S>) -> Option<Orders<S::Input, S::Output>> {
+pub(super) fn orders(searched: &Searched<'_>) -> Option<Orders<Input, Output>> {
     let Found::Orders(steps) = &searched.found else { return None };
     let labels = &searched.labels;
     let run = matched(searched)?;
@@ -70,7 +70,7 @@ pub(super) fn orders<S: Sequential>(searched: &Searched<'_, S>) -> Option<Orders
         insertions.place(step.at, taken, &mut orders);
         place_of[i] = orders.linearization.len() as u32;
         let meaning = labels.get(steps[executed[i]].y);
-        let (input, output) = (meaning.input.clone(), meaning.output.clone()?);
+        let (input, output) = (meaning.input, meaning.output?);
         orders.linearization.push(match step.emitted {
             Emitted::Op(op) => {
                 if searched.plan.ops[op as usize].label.is_none() {
@@ -91,7 +91,7 @@ pub(super) fn orders<S: Sequential>(searched: &Searched<'_, S>) -> Option<Orders
 }
 
 /// At each step, which step's operation the legal run executes there.
-fn matched<S: Sequential>(searched: &Searched<'_, S>) -> Option<Vec<usize>> {
+fn matched(searched: &Searched<'_>) -> Option<Vec<usize>> {
     let Found::Orders(steps) = &searched.found else { return None };
     let mut run: Vec<usize> = (0..steps.len()).collect();
     let (mut owed, mut promised): (Vec<(_, usize)>, Vec<(_, usize)>) = (Vec::new(), Vec::new());
@@ -116,8 +116,8 @@ fn matched<S: Sequential>(searched: &Searched<'_, S>) -> Option<Vec<usize>> {
 }
 
 /// Insertions that were no steps of their own: the order in which their values were taken out is theirs.
-struct Insertions<'s, 'a, S: Sequential> {
-    searched: &'s Searched<'a, S>,
+struct Insertions<'s, 'a> {
+    searched: &'s Searched<'a>,
     order: Vec<u32>,
     rank: Vec<u32>,
     placed: usize,
@@ -126,8 +126,8 @@ struct Insertions<'s, 'a, S: Sequential> {
     returned: usize,
 }
 
-impl<'s, 'a, S: Sequential> Insertions<'s, 'a, S> {
-    fn new(searched: &'s Searched<'a, S>) -> Self {
+impl<'s, 'a> Insertions<'s, 'a> {
+    fn new(searched: &'s Searched<'a>) -> Self {
         let ops = &searched.plan.ops;
         let mut order: Vec<u32> = Vec::new();
         if let Found::Orders(steps) = &searched.found {
@@ -150,7 +150,7 @@ impl<'s, 'a, S: Sequential> Insertions<'s, 'a, S> {
     }
 
     /// Places all that must stand before a step at event `at` that takes out what `taken` brought.
-    fn place(&mut self, at: u32, taken: Option<u32>, orders: &mut Orders<S::Input, S::Output>) {
+    fn place(&mut self, at: u32, taken: Option<u32>, orders: &mut Orders<Input, Output>) {
         let mut until = taken.map_or(0, |op| self.rank[op as usize] as usize + 1);
         while self.returns.get(self.returned).is_some_and(|&(ret, _)| ret < at) {
             until = until.max(self.rank[self.returns[self.returned].1 as usize] as usize + 1);
@@ -163,7 +163,7 @@ impl<'s, 'a, S: Sequential> Insertions<'s, 'a, S> {
             if planned.label.is_none() {
                 let input = &self.searched.plan.history.operations()[op as usize].input;
                 let mut results = Vec::new();
-                self.searched.plan.spec.results(&self.searched.plan.spec.initial(), input, &mut results);
+                self.searched.plan.spec.answers(&self.searched.plan.spec.initial(), input, &mut results);
                 orders.results.extend(results.pop().map(|output| (OpId(op), output)));
             }
             orders.classes.push(planned.class);
@@ -172,7 +172,7 @@ impl<'s, 'a, S: Sequential> Insertions<'s, 'a, S> {
         }
     }
 
-    fn place_rest(&mut self, orders: &mut Orders<S::Input, S::Output>) {
+    fn place_rest(&mut self, orders: &mut Orders<Input, Output>) {
         if let Some(&last) = self.order.last() {
             let last = self.rank[last as usize];
             self.place(0, Some(self.order[last as usize]), orders);

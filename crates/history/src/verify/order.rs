@@ -6,7 +6,7 @@
 //! an order that the whole has not.
 //!
 //! In a stuck history the pending operations took no effect, and each must block at the end of some order of
-//! the rest (SEMANTICS.md, stuck histories). So there a linearization may end with pending operations that have no
+//! the rest (docs/semantics.md, *Linearizability*). So there a linearization may end with pending operations that have no
 //! result, each of which blocks in the state reached; the same unit may be linearized several times, until each pending
 //! operation stands at the end of one of them.
 

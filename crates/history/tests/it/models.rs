@@ -46,6 +46,7 @@ pub fn with_model<V: Visitor>(kind: Kind, initial: Option<Value>, visitor: V) ->
         Kind::Mutex => visitor.visit(Many(one(1, |s, c| semaphore(s, c, 1)))),
         Kind::RwLock => visitor.visit(Many(one((0, 0), rwlock))),
         Kind::Semaphore => visitor.visit(Many(one(nil.as_int().unwrap_or(1), |s, c| semaphore(s, c, i64::MAX)))),
+        kind => panic!("there is no model of {kind:?}"),
     }
 }
 

@@ -4,31 +4,25 @@
 //! between call and return. One with faults sometimes answers from a state of the past, or does not block. The
 //! same seed gives the same history.
 
+use selvedge_history::generate::Random;
 use selvedge_history::object::Kind;
 use selvedge_history::{Outcome, Value};
 
 use crate::models::{self, Model};
 use crate::notation::{Called, Draft, Event, What};
 
-/// A generator of numbers (SplitMix64).
+/// A generator of numbers.
 #[derive(Clone, Debug)]
-pub struct Rng(u64);
+pub struct Rng(Random);
 
 impl Rng {
     pub fn new(seed: u64) -> Self {
-        Rng(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        Rng(Random::new(seed))
     }
 
     /// A number below `n`.
     pub fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
+        (self.0.next() % n as u64) as usize
     }
 
     /// True in that many of a hundred cases.
@@ -192,6 +186,7 @@ fn call(kind: Kind, rng: &mut Rng, distinct: Option<i64>, looks: bool) -> (&'sta
             const PLAIN: &[&str] = &["read_lock", "read_unlock", "write_lock", "write_unlock"];
             (rng.word(&[PLAIN, PLAIN, &["try_read_lock", "try_write_lock"]].concat()), nil)
         }
+        kind => panic!("no calls of {kind:?} are drawn"),
     }
 }
 

@@ -133,14 +133,21 @@ where
     O::State: Debug,
     O::Input: Debug,
 {
-    let (mut answers, mut all, mut union) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut pairs, mut answers, mut all, mut union) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    object.apply(state, input, &mut pairs);
     object.answers(state, input, &mut answers);
     object.step(state, input, None, &mut all);
+    assert!((0..pairs.len()).all(|i| !pairs[..i].contains(&pairs[i])), "{input:?} in {state:?}: a pair twice");
+    assert!(pairs.iter().all(|(answer, _)| answers.contains(answer)), "{input:?} in {state:?}: {answers:?}");
     for answer in &answers {
         assert_eq!(object.admits(input, answer), Ok(()), "{input:?}");
         let before = union.len();
         object.step(state, input, Some(answer), &mut union);
         assert!(union.len() > before, "{input:?} cannot answer {answer} in {state:?}");
+        let led = &union[before..];
+        let applied: Vec<_> = pairs.iter().filter(|pair| pair.0 == *answer).map(|pair| &pair.1).collect();
+        let same = applied.len() == led.len() && led.iter().all(|after| applied.contains(&after));
+        assert!(same, "{input:?} -> {answer} in {state:?} leads to {led:?}, applied to {applied:?}");
     }
     assert!(all.iter().all(|after| union.contains(after)), "{input:?} in {state:?}: {all:?} is more than {union:?}");
     assert!(union.iter().all(|after| all.contains(after)), "{input:?} in {state:?}: {union:?} is more than {all:?}");

@@ -18,11 +18,11 @@ use selvedge_history::{Budget, OpId, Value, Verdict};
 
 use crate::calls::Calls;
 use crate::criterion::{Case, Criterion, Judgement, Tally};
-use crate::quasi::{Refusal, Why};
 use crate::recorded::Ending;
 use crate::values;
 use crate::witness::Unexplained;
 use log::{Logged, Unlogged, logged};
+use selvedge_protocol::{Refusal, RefusalWhy};
 
 /// How many states the search of one history may visit before counting takes its place.
 pub const STATES_MAX: u64 = 200_000;
@@ -42,7 +42,7 @@ pub struct BuiltIn {
     pub approximate: Option<usize>,
 }
 
-/// Why an object cannot be held against that.
+/// RefusalWhy an object cannot be held against that.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BuiltInError {
@@ -123,7 +123,7 @@ impl Specified {
         Specified { built_in, counting: None, states_max: STATES_MAX, tally: Tally::default(), refusal: None }
     }
 
-    fn refuse(&mut self, unexplained: Unexplained, why: Why) -> Judgement {
+    fn refuse(&mut self, unexplained: Unexplained, why: RefusalWhy) -> Judgement {
         self.tally.buggy += 1;
         self.refusal = Some(Refusal { classes: String::new(), readings: String::new(), exact: true, why });
         Judgement::Refused(unexplained)
@@ -146,11 +146,11 @@ impl Specified {
             Verdict::Unknown(_) => None,
             Verdict::Fail(Failure { violation: Violation::NeedNotBlock { operation }, .. }) => {
                 let at = logged.at(operation);
-                Some(self.refuse(Unexplained::Stuck { column: at.0 }, Why::NeedNotBlock { operation: at }))
+                Some(self.refuse(Unexplained::Stuck { column: at.0 }, RefusalWhy::NeedNotBlock { operation: at }))
             }
             Verdict::Fail(failure) => {
                 let operations = shown(logged, failure.violation.operations());
-                Some(self.refuse(Unexplained::Full, Why::Violates { kind, operations }))
+                Some(self.refuse(Unexplained::Full, RefusalWhy::Violates { object: kind.to_string(), operations }))
             }
         }
     }
@@ -183,7 +183,10 @@ impl Specified {
             ));
         }
         let operations = shown(logged, violation.operations);
-        self.refuse(Unexplained::Full, Why::Counted { kind, k, what: violation.what.to_owned(), operations })
+        self.refuse(
+            Unexplained::Full,
+            RefusalWhy::Counted { object: kind.to_string(), k, what: violation.what.to_owned(), operations },
+        )
     }
 }
 
@@ -219,7 +222,10 @@ impl Criterion for Specified {
             Ok(logged) => logged,
             Err(Unlogged::Wrong(why)) => return Judgement::Wrong(why),
             Err(Unlogged::Panicked(operation)) => {
-                return self.refuse(Unexplained::Full, Why::Violates { kind, operations: vec![operation] });
+                return self.refuse(
+                    Unexplained::Full,
+                    RefusalWhy::Violates { object: kind.to_string(), operations: vec![operation] },
+                );
             }
         };
         let stuck = case.history.ending == Ending::Stuck;
@@ -227,7 +233,7 @@ impl Criterion for Specified {
             // Whatever the others did, it could have returned.
             let column = case.history.pending().next().unwrap_or(0);
             let place = case.history.columns[column].len().saturating_sub(1);
-            return self.refuse(Unexplained::Stuck { column }, Why::NeedNotBlock { operation: (column, place) });
+            return self.refuse(Unexplained::Stuck { column }, RefusalWhy::NeedNotBlock { operation: (column, place) });
         }
         // Counting does not see that an operation waits without need.
         if (approximate.is_none() || stuck)

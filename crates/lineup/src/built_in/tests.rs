@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use selvedge_explore::Rng;
+
 use super::*;
 use crate::calls::{CallId, Declared, IGNORED};
 use crate::matrix::Matrix;
@@ -12,25 +14,13 @@ use crate::results::Results;
 const NAMES: [&str; 4] = ["enq(1)", "enq(2)", "enq(3)", "deq()"];
 const RESULTS: [&str; 4] = ["1", "2", "3", "empty"];
 
-/// Numbers at random (xorshift).
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % n as u64) as usize
-    }
-}
-
 fn calls() -> Calls {
     Calls::new(NAMES.iter().map(|name| name.to_string()).collect()).unwrap()
 }
 
 /// A history of 2 or 3 threads whose removals answer anything, mostly what was inserted; the last operations may never return.
 fn draw(rng: &mut Rng, results: &mut Results) -> (Matrix, Recorded) {
-    let threads = 2 + rng.below(2);
+    let threads = 2 + rng.below(2) as usize;
     let mut columns: Vec<Vec<CallId>> = vec![Vec::new(); threads];
     for column in &mut columns {
         column.extend((0..1 + rng.below(3)).map(|_| CallId(rng.below(4).max(rng.below(4)) as u16)));
@@ -45,7 +35,7 @@ fn draw(rng: &mut Rng, results: &mut Results) -> (Matrix, Recorded) {
         if able.is_empty() {
             break;
         }
-        let thread = able[rng.below(able.len())];
+        let thread = able[rng.below(able.len() as u64) as usize];
         let done = &mut history.columns[thread + 1];
         if !open[thread] {
             done.push(Operation { result: None, before: returned.clone() });
@@ -57,7 +47,7 @@ fn draw(rng: &mut Rng, results: &mut Results) -> (Matrix, Recorded) {
             return (Matrix::new(columns), history);
         }
         let removes = columns[thread][done.len() - 1] == CallId(3);
-        let result = if removes { results.intern(RESULTS[rng.below(4)]) } else { Results::VOID };
+        let result = if removes { results.intern(RESULTS[rng.below(4) as usize]) } else { Results::VOID };
         done.last_mut().expect("it is open").result = Some(result);
         (open[thread], returned[thread + 1]) = (false, returned[thread + 1] + 1);
     }
@@ -109,7 +99,7 @@ fn judge(built_in: &str, k: Option<usize>, calls: &Calls, case: (&Matrix, &Recor
 
 #[test]
 fn what_is_refused_has_no_order() {
-    let (calls, mut rng) = (calls(), Rng(88_172_645_463_325_252));
+    let (calls, mut rng) = (calls(), Rng::for_run(1, 0));
     let (mut wrong, mut seen, mut stuck) = (0, 0, 0);
     for round in 0..700 {
         let mut results = Results::default();
@@ -162,7 +152,7 @@ fn counting_takes_the_place_of_a_search_that_is_given_up() {
         criterion.states_max = states_max;
         let case = Case { matrix: &matrix, calls: &calls, results: &results, observation: &observation, history };
         let refused = matches!(criterion.judge(&case), Judgement::Refused(Unexplained::Full));
-        let by_counting = matches!(criterion.refusal, Some(Refusal { why: Why::Counted { k: 2, .. }, .. }));
+        let by_counting = matches!(criterion.refusal, Some(Refusal { why: RefusalWhy::Counted { k: 2, .. }, .. }));
         assert_eq!((refused && by_counting) || criterion.tally.counted == 1, counted, "{:?}", criterion.refusal);
         assert_eq!(refused, !(counted && criterion.tally.counted == 1));
     }

@@ -1,4 +1,12 @@
+//! Which test matrices come, in which order, and how many.
+
+use selvedge_protocol::{ObjectOptions, words};
+
 use super::*;
+
+fn asked(said: ObjectOptions) -> Options {
+    Options { said, ..Options::default() }
+}
 
 fn calls(count: usize) -> Calls {
     Calls::new((0..count).map(|call| format!("c{call}()")).collect()).unwrap()
@@ -11,7 +19,7 @@ fn all(mut plan: Plan) -> Vec<(Stage, Matrix)> {
 #[test]
 fn every_matrix_once_up_to_the_order_of_threads() {
     for (count, size) in [(1, 3), (2, 2), (3, 2), (2, 3)] {
-        let options = Options { auto: Some(size), ..Options::default() };
+        let options = asked(ObjectOptions { auto: Some(size), ..ObjectOptions::default() });
         let plan = Plan::new(&options, &calls(count), 1);
         let must = plan.must();
         let matrices = all(plan);
@@ -41,13 +49,19 @@ fn every_matrix_once_up_to_the_order_of_threads() {
 
 #[test]
 fn random_matrices_repeat_with_their_seed() {
-    let options = Options { threads: Some(2), ops: Some(2), samples: Some(10), seed: Some(7), ..Options::default() };
+    let options = asked(ObjectOptions {
+        threads: Some(2),
+        ops: Some(2),
+        samples: Some(10),
+        seed: Some(7),
+        ..ObjectOptions::default()
+    });
     let first = all(Plan::new(&options, &calls(3), 1));
     assert_eq!(first.len(), 10);
     assert_eq!(first, all(Plan::new(&options, &calls(3), 2)));
-    let other = all(Plan::new(&Options { seed: Some(8), ..options.clone() }, &calls(3), 1));
+    let other = all(Plan::new(&asked(ObjectOptions { seed: Some(8), ..options.said.clone() }), &calls(3), 1));
     assert_ne!(first, other);
-    let few = Options { samples: Some(1000), ..options };
+    let few = asked(ObjectOptions { samples: Some(1000), ..options.said });
     assert_eq!(all(Plan::new(&few, &calls(1), 1)).len(), 1, "there is only one");
 }
 
@@ -71,7 +85,11 @@ fn exclusive_groups_are_respected() {
     let enumerated = matrices.iter().filter(|(stage, _)| matches!(stage, Stage::Auto(_))).count();
     let plan = Plan::new(&Options::default(), &calls, 1);
     assert_eq!(plan.must(), enumerated as u64, "those that are left out are not counted");
-    assert!(plan.describe().starts_with(&format!("all {enumerated} up to 2x2")), "{}", plan.describe());
+    assert!(
+        words::plan(&plan.record()).starts_with(&format!("all {enumerated} up to 2x2")),
+        "{}",
+        words::plan(&plan.record())
+    );
 }
 
 #[test]
@@ -80,9 +98,9 @@ fn matrices_have_as_many_threads_as_may_make_calls() {
     let (mut free, mut calls) = (calls(4), calls(3));
     calls.exclusive = vec![vec![CallId(0), CallId(1)], vec![CallId(2)]];
     let respected = |matrix: &Matrix| calls.exclusive.iter().all(|group| matrix.respects(group));
-    let auto = Options { auto: Some(3), ..Options::default() };
+    let auto = asked(ObjectOptions { auto: Some(3), ..ObjectOptions::default() });
     let plan = Plan::new(&auto, &calls, 1);
-    let (must, says) = (plan.must(), plan.describe());
+    let (must, says) = (plan.must(), words::plan(&plan.record()));
     let matrices = all(plan);
     assert!(matrices.iter().all(|(_, matrix)| respected(matrix)));
     let sizes: HashSet<(usize, usize)> =
@@ -91,9 +109,9 @@ fn matrices_have_as_many_threads_as_may_make_calls() {
     // A thread pushes 2^n ways, another pops: and at 1x1 there is one thread alone.
     assert_eq!((matrices.len(), must), (3 + 4 + 8, 3 + 4 + 8));
     assert_eq!(says, "all 15 up to 2x3");
-    let random = Options { threads: Some(3), ops: Some(3), ..Options::default() };
+    let random = asked(ObjectOptions { threads: Some(3), ops: Some(3), ..ObjectOptions::default() });
     let plan = Plan::new(&random, &calls, 1);
-    assert_eq!(plan.describe(), "100 random 2x3 (seed 1)");
+    assert_eq!(words::plan(&plan.record()), "100 random 2x3 (seed 1)");
     let matrices = all(plan);
     let pairs = matrices.iter().filter(|(_, matrix)| matrix.columns.len() == 2).count();
     assert_eq!(pairs, 8, "all that there are");

@@ -11,10 +11,9 @@ use selvedge_history::object::register::Register;
 use selvedge_history::object::set::Set;
 use selvedge_history::object::stack::Stack;
 use selvedge_history::object::{Kind, Object};
-use selvedge_history::quasi::{Causality, Classing, Excess, Placed, Question, Reading, Reason, Rules, Sequential};
-use selvedge_history::{Budget, End, Event, History, OpId, ThreadId, Value, Verdict};
+use selvedge_history::quasi::{Causality, Classing, Excess, Placed, Question, Reading, Reason, Rules};
+use selvedge_history::{Budget, Elements, End, Event, History, OpId, ThreadId, Value, Verdict};
 
-use super::explain::{TooFar, Why};
 use super::model::Model;
 use super::rules::Relaxed;
 use crate::calls::CallId;
@@ -22,13 +21,14 @@ use crate::criterion::Case;
 use crate::recorded::{Ending, Recorded};
 use crate::results::ResultId;
 use crate::values;
+use selvedge_protocol::{RefusalWhy, TooFar};
 
 /// What came of one question.
 pub enum Decision {
     /// The history is allowed.
     Pass,
     /// It is not.
-    Fail(Why),
+    Fail(RefusalWhy),
     /// A limit was reached.
     Unknown,
 }
@@ -79,7 +79,7 @@ impl Task<'_> {
         self.ask(&asked, exact)
     }
 
-    fn by_object<O: Object + Sequential>(&self, object: &O, exact: bool) -> Decided {
+    fn by_object<O: Object + Elements>(&self, object: &O, exact: bool) -> Decided {
         let calls = self.case.calls;
         let input = |call: CallId| {
             let name = calls.name(call);
@@ -95,7 +95,7 @@ impl Task<'_> {
         self.ask(&Asked { spec: object, input: &input, output: &output, probes, insertion }, exact)
     }
 
-    fn ask<S: Sequential>(&self, asked: &Asked<'_, S>, exact: bool) -> Decided {
+    fn ask<S: Elements>(&self, asked: &Asked<'_, S>, exact: bool) -> Decided {
         let (order, events) = events(self.case.history);
         let mut states = 0;
         let decision = self.history(asked, &events).map(|history| {
@@ -133,7 +133,7 @@ impl Task<'_> {
         self.case.matrix.column(column).nth(place).unwrap_or(CallId(0))
     }
 
-    fn history<S: Sequential>(
+    fn history<S: Elements>(
         &self,
         asked: &Asked<'_, S>,
         events: &[Happened],
@@ -156,29 +156,30 @@ impl Task<'_> {
         History::new(made, end).map_err(|error| error.to_string())
     }
 
-    fn why<S: Sequential>(
+    fn why<S: Elements>(
         &self,
         asked: &Asked<'_, S>,
         order: &[(usize, usize)],
         reason: Reason<S::Input, S::Output>,
-    ) -> Why {
+    ) -> RefusalWhy {
         let at = |op: OpId| order[op.0 as usize];
         match reason {
-            Reason::NeedNotBlock(op) => Why::NeedNotBlock { operation: at(op) },
-            Reason::Unplaced { operation, excess, .. } => {
-                Why::Unplaced { operation: at(operation), too_far: excess.map(|excess| self.too_far(excess, order)) }
-            }
+            Reason::NeedNotBlock(op) => RefusalWhy::NeedNotBlock { operation: at(op) },
+            Reason::Unplaced { operation, excess, .. } => RefusalWhy::Unplaced {
+                operation: at(operation),
+                too_far: excess.map(|excess| self.too_far(excess, order)),
+            },
             Reason::Unfinished(orders) => {
                 let later = orders.linearization.iter().filter_map(|placed| match placed {
                     Placed::Later(input, _) => Some(self.named(asked, input)),
                     Placed::Operation(_) => None,
                 });
-                Why::Unfinished { later: later.collect() }
+                RefusalWhy::Unfinished { later: later.collect() }
             }
         }
     }
 
-    fn named<S: Sequential>(&self, asked: &Asked<'_, S>, input: &S::Input) -> String {
+    fn named<S: Elements>(&self, asked: &Asked<'_, S>, input: &S::Input) -> String {
         let calls = self.case.calls;
         let same = |call: &CallId| (asked.input)(*call).is_ok_and(|other| other == *input);
         calls.ids().find(same).map_or("another call".to_owned(), |call| calls.name(call).to_owned())
@@ -196,7 +197,7 @@ impl Task<'_> {
 }
 
 /// A specification with how calls and results are put to it.
-struct Asked<'a, S: Sequential> {
+struct Asked<'a, S: Elements> {
     spec: &'a S,
     input: &'a dyn Fn(CallId) -> Result<S::Input, String>,
     output: &'a dyn Fn(CallId, ResultId) -> Result<S::Output, String>,

@@ -6,19 +6,18 @@
 //! every answer known; a search that was cut short is [`Judgement::Undecided`].
 
 mod decide;
-mod explain;
 mod model;
 mod roles;
 mod rules;
 mod shape;
 
 pub(crate) use decide::{Happened, events};
-pub use explain::{Refusal, TooFar, Why};
 pub use roles::{NotWellFormed, Roles};
 pub use rules::{Relaxed, RelaxedError};
 pub use shape::{ShapeError, matrix as shape_matrix};
 
 use selvedge_history::object::Kind;
+use selvedge_protocol::{Refusal, RefusalWhy};
 
 use crate::calls::{CallId, Calls};
 use crate::criterion::{Case, Criterion, Judgement, Tally};
@@ -116,7 +115,7 @@ impl Quasi {
             Ok(Decision::Fail(why)) => {
                 self.tally.buggy += 1;
                 let unexplained = match &why {
-                    Why::NeedNotBlock { operation } => Unexplained::Stuck { column: operation.0 },
+                    RefusalWhy::NeedNotBlock { operation } => Unexplained::Stuck { column: operation.0 },
                     _ => Unexplained::Full,
                 };
                 let classes = self.relaxed.relaxation.to_string();

@@ -9,8 +9,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use selvedge_history::quasi::Sequential;
-use selvedge_history::{Spec, Value};
+use selvedge_history::{Elements, Spec, Traffic, Value};
 
 use crate::calls::{CallId, Calls};
 use crate::results::{ResultId, Results};
@@ -129,36 +128,28 @@ impl Spec for Model {
         0
     }
 
-    fn step(&self, state: &u32, input: &CallId, output: Option<&ResultId>, next: &mut Vec<u32>) {
-        if let Some((result, to)) = self.answer(*state, *input)
-            && output.is_none_or(|output| *output == result)
-        {
-            next.push(to);
-        }
+    fn apply(&self, state: &u32, input: &CallId, out: &mut Vec<(ResultId, u32)>) {
+        out.extend(self.answer(*state, *input));
     }
 }
 
-impl Sequential for Model {
-    fn results(&self, state: &u32, input: &CallId, results: &mut Vec<ResultId>) {
-        results.extend(self.answer(*state, *input).map(|(result, _)| result));
-    }
-
-    fn brings(&self, input: &CallId, _: Option<&ResultId>) -> Option<Value> {
-        self.brings.get(input.index()).cloned().flatten()
-    }
+impl Elements for Model {
+    type Element = Value;
 
     /// What is returned that others put in was inside. Whether it is still inside nobody said.
-    fn sees(&self, input: &CallId, output: &ResultId) -> Option<Value> {
-        let shown = self.shows.get(output.0 as usize)?.0.clone();
-        shown.filter(|_| self.brings(input, None).is_none())
+    fn traffic<'a>(&'a self, input: &'a CallId, output: Option<&'a ResultId>) -> Traffic<&'a Value> {
+        if let Some(Some(brought)) = self.brings.get(input.index()) {
+            return Traffic::In(brought);
+        }
+        match output.and_then(|output| self.shows.get(output.0 as usize)) {
+            Some((_, true)) => Traffic::Nothing,
+            Some((Some(shown), false)) => Traffic::Seen(shown),
+            _ => Traffic::None,
+        }
     }
 
-    fn finds_nothing(&self, input: &CallId, output: &ResultId) -> bool {
-        self.brings(input, None).is_none() && self.shows.get(output.0 as usize).is_some_and(|shown| shown.1)
-    }
-
-    fn insertion(&self, value: &Value) -> Option<(&'static str, CallId)> {
-        let at = self.brings.iter().position(|brought| brought.as_ref() == Some(value))?;
-        Some(("", CallId(at as u16)))
+    fn insertion(&self, element: &Value) -> Option<CallId> {
+        let at = self.brings.iter().position(|brought| brought.as_ref() == Some(element))?;
+        Some(CallId(at as u16))
     }
 }

@@ -1,6 +1,7 @@
 //! What is said of wrong matrices, shapes, options and files, word by word: these sentences are read by people.
 
 use selvedge_lineup::{CallsError, FileError, Matrix, MatrixError, OptionsError, RelaxedError, ShapeError};
+use selvedge_protocol::OptionError;
 
 #[test]
 fn errors_say_what_was_expected() {
@@ -20,8 +21,8 @@ fn errors_say_what_was_expected() {
             "expected only one thread to call pop(), which must not run in parallel",
         ),
         (
-            OptionsError::Declared("pop()".into()).into(),
-            "expected a call and a result such as `pop() -> None`, found `pop()`",
+            OptionsError::Line(OptionError::Declared("pop()".into())).into(),
+            "expected a call and a result such as `pop() -> None` for nondeterministic, found `pop()`",
         ),
         (
             RelaxedError::Nondeterministic("pop()".into()).into(),

@@ -33,6 +33,45 @@ use machine::Memo;
 use object::Object;
 use program::Program;
 
+/// What an assertion claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ClaimKind {
+    /// No reachable state is a deadlock.
+    DeadlockFree,
+    /// Internal steps cannot go on for ever.
+    DivergenceFree,
+    /// The same steps always lead to the same behaviour.
+    Deterministic,
+    /// Every run goes on for ever.
+    Nonterminating,
+    /// Some reachable state fulfils a condition.
+    Reaches,
+    /// Every behaviour is one of the specification's.
+    Refinement,
+    /// The same, with operations out of order.
+    QuasiLinearizability,
+    /// Every run fulfils a formula of linear temporal logic.
+    Ltl,
+}
+
+impl ClaimKind {
+    /// Its name: `deadlockfree`, `divergencefree`, `deterministic`, `nonterminating`, `reaches`, `refinement`, `quasi-linearizability` or
+    /// `ltl`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ClaimKind::DeadlockFree => "deadlockfree",
+            ClaimKind::DivergenceFree => "divergencefree",
+            ClaimKind::Deterministic => "deterministic",
+            ClaimKind::Nonterminating => "nonterminating",
+            ClaimKind::Reaches => "reaches",
+            ClaimKind::Refinement => "refinement",
+            ClaimKind::QuasiLinearizability => "quasi-linearizability",
+            ClaimKind::Ltl => "ltl",
+        }
+    }
+}
+
 /// A model that was read and compiled.
 pub struct Model {
     program: Arc<Program>,
@@ -60,18 +99,17 @@ impl Model {
         &self.texts
     }
 
-    /// What an assertion claims, in a word: `deadlockfree`, `divergencefree`, `deterministic`, `nonterminating`, `reaches`, `refinement`,
-    /// `quasi-linearizability` or `ltl`.
-    pub fn criterion(&self, assertion: usize) -> &'static str {
+    /// What an assertion claims.
+    pub fn claim(&self, assertion: usize) -> ClaimKind {
         match &self.assertions[assertion].goal {
-            Goal::DeadlockFree => "deadlockfree",
-            Goal::DivergenceFree => "divergencefree",
-            Goal::Deterministic => "deterministic",
-            Goal::Nonterminating => "nonterminating",
-            Goal::Reaches(..) => "reaches",
-            Goal::Linearizable { classes, .. } if !classes.is_empty() => "quasi-linearizability",
-            Goal::Refines(..) | Goal::Linearizable { .. } => "refinement",
-            Goal::Satisfies(_) => "ltl",
+            Goal::DeadlockFree => ClaimKind::DeadlockFree,
+            Goal::DivergenceFree => ClaimKind::DivergenceFree,
+            Goal::Deterministic => ClaimKind::Deterministic,
+            Goal::Nonterminating => ClaimKind::Nonterminating,
+            Goal::Reaches(..) => ClaimKind::Reaches,
+            Goal::Linearizable { classes, .. } if !classes.is_empty() => ClaimKind::QuasiLinearizability,
+            Goal::Refines(..) | Goal::Linearizable { .. } => ClaimKind::Refinement,
+            Goal::Satisfies(_) => ClaimKind::Ltl,
         }
     }
 

@@ -5,12 +5,14 @@
 
 use std::sync::OnceLock;
 
+use selvedge_history::{Elements, Spec, Traffic};
+
 use super::eval::{Answered, Evaluated, Reading, Words, fault};
 use super::labels::{FALSE, NameId, TRUE};
 use super::program::{ExId, Place, Program};
 use super::symmetry::Alike;
 use super::system::{State, System};
-use crate::object::{Implementation, ObjectEvent, Operation, SequentialObject, Traffic, Value};
+use crate::object::{Call, Implementation, ModelObject, ObjectEvent, Value};
 use crate::system::{Action, Fault, Label, TransitionSystem};
 
 /// One way an operation may go; an operation that is written several times may go several ways.
@@ -83,17 +85,19 @@ impl Running<'_> {
     }
 }
 
-impl SequentialObject for Running<'_> {
+impl Spec for Running<'_> {
     type State = Vec<i32>;
+    type Input = Call;
+    type Output = Value;
 
     fn initial(&self) -> Vec<i32> {
         self.object.program.data.clone()
     }
 
-    fn apply(&self, state: &Vec<i32>, method: u32, argument: Value, out: &mut Vec<(Value, Vec<i32>)>) {
+    fn apply(&self, state: &Vec<i32>, call: &Call, out: &mut Vec<(Value, Vec<i32>)>) {
         let program = &self.object.program;
-        for way in self.object.ways.iter().filter(|way| way.method == method as usize) {
-            let env = [argument];
+        for way in self.object.ways.iter().filter(|way| way.method == call.method as usize) {
+            let env = [call.argument];
             let from = Reading { data: state, env: &env, bound: &[] };
             let enabled = way.guard.map_or(Ok(true), |guard| program.holds(guard, &from));
             let result = enabled.and_then(|enabled| {
@@ -116,26 +120,32 @@ impl SequentialObject for Running<'_> {
             }
         }
     }
+}
 
-    fn calls(&self) -> Vec<(u32, Value)> {
-        let methods = self.object.methods.iter().enumerate();
-        methods.flat_map(|(at, method)| method.values.iter().map(move |&value| (at as u32, value))).collect()
-    }
+impl Elements for Running<'_> {
+    type Element = Value;
 
-    fn traffic(&self, operation: &Operation) -> Traffic {
-        let method = &self.object.methods[operation.method as usize];
-        let refused = operation.result == 0 && method.may_find_nothing();
-        match (method.puts, method.takes) {
-            (true, _) if !refused => Traffic::In(operation.argument),
-            (_, true) if !refused => Traffic::Out(operation.result),
+    fn traffic<'a>(&'a self, call: &'a Call, result: Option<&'a Value>) -> Traffic<&'a Value> {
+        let method = &self.object.methods[call.method as usize];
+        match result {
+            Some(0) if method.may_find_nothing() => Traffic::None,
+            _ if method.puts => Traffic::In(&call.argument),
+            Some(result) if method.takes => Traffic::Out(result),
             _ => Traffic::None,
         }
     }
 
-    fn brings(&self, method: u32, argument: Value) -> Option<Value> {
-        self.object.methods[method as usize].puts.then_some(argument)
+    fn calls(&self) -> Vec<Call> {
+        let methods = self.object.methods.iter().zip(0..);
+        methods.flat_map(|(of, method)| of.values.iter().map(move |&argument| Call { method, argument })).collect()
     }
 
+    fn method_name(&self, call: &Call) -> String {
+        self.object.methods[call.method as usize].name.clone()
+    }
+}
+
+impl ModelObject for Running<'_> {
     fn inside(&self, state: &Vec<i32>, value: Value) -> usize {
         let program = &self.object.program;
         let count = |segment: usize| {
@@ -143,10 +153,6 @@ impl SequentialObject for Running<'_> {
             state[start..start + len].iter().filter(|&&element| element == value).count()
         };
         (0..program.segments.len()).map(count).sum()
-    }
-
-    fn method_name(&self, method: u32) -> String {
-        self.object.methods[method as usize].name.clone()
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::space::Pairs;
 use crate::answer::Trace;
-use crate::object::{Implementation, ObjectEvent, SequentialObject, Value};
+use crate::object::{Implementation, ModelObject, ObjectEvent, Value};
 use crate::search::{Path, PathStep, Space};
 use crate::store::Map;
 use crate::system::Action;
@@ -40,7 +40,7 @@ impl Names {
     }
 }
 
-impl<I: Implementation, T: SequentialObject> Pairs<'_, I, T> {
+impl<I: Implementation, T: ModelObject> Pairs<'_, I, T> {
     /// One run of the implementation that the path stands for.
     pub(crate) fn concrete(&self, path: &Path) -> Trace {
         let system = self.implementation;

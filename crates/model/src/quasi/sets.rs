@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use foldhash::fast::FixedState;
 
-use super::state::{Entry, Phase, Rules, Spec, more_patient};
+use super::state::{Entry, Phase, Rules, SpecState, more_patient};
 use crate::answer::Trouble;
-use crate::object::{ObjectEvent, SequentialObject, Value};
+use crate::object::{Call, ModelObject, ObjectEvent, Value};
 use crate::store::{Map, Set};
 
 /// The number of the set without states.
@@ -22,7 +22,7 @@ pub(crate) const EMPTY: u32 = u32::MAX;
 type Member = (u32, u32);
 
 /// Sets of specification states.
-pub(crate) struct Sets<'a, T: SequentialObject> {
+pub(crate) struct Sets<'a, T: ModelObject> {
     rules: Rules<'a, T>,
     patience: bool,
     tables: RwLock<Tables<T::State>>,
@@ -32,7 +32,7 @@ pub(crate) struct Sets<'a, T: SequentialObject> {
 /// What is read all the time.
 struct Tables<S> {
     sets: Vec<Members>,
-    specs: Vec<Arc<Spec<S>>>,
+    specs: Vec<Arc<SpecState<S>>>,
 }
 
 struct Members {
@@ -49,8 +49,8 @@ type Names = (Box<[Value]>, Box<[u32]>);
 
 /// What has been computed.
 struct Known<S> {
-    specs: Map<Arc<Spec<S>>, Member>,
-    shapes: Map<Spec<S>, u32>,
+    specs: Map<Arc<SpecState<S>>, Member>,
+    shapes: Map<SpecState<S>, u32>,
     sets: Map<Arc<[Member]>, u32>,
     moves: Map<(u32, ObjectEvent), u32>,
     names: Map<Names, u32>,
@@ -63,7 +63,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<'a, T: SequentialObject> Sets<'a, T> {
+impl<'a, T: ModelObject> Sets<'a, T> {
     pub(crate) fn new(rules: Rules<'a, T>, patience: bool) -> Self {
         let known = Known {
             specs: Map::default(),
@@ -114,7 +114,7 @@ impl<'a, T: SequentialObject> Sets<'a, T> {
         Ok(())
     }
 
-    fn members(&self, set: u32) -> Vec<Arc<Spec<T::State>>> {
+    fn members(&self, set: u32) -> Vec<Arc<SpecState<T::State>>> {
         let tables = self.read();
         tables.sets[set as usize].members.iter().map(|member| tables.specs[member.1 as usize].clone()).collect()
     }
@@ -131,7 +131,9 @@ impl<'a, T: SequentialObject> Sets<'a, T> {
         }
         let members = self.members(set);
         let next = match event {
-            ObjectEvent::Call { thread, method, argument } => call(&members, thread as usize, method, argument),
+            ObjectEvent::Call { thread, method, argument } => {
+                call(&members, thread as usize, Call { method, argument })
+            }
             ObjectEvent::Return { thread, result } => self.returns(&members, thread as usize, result),
         };
         let after = if next.is_empty() { EMPTY } else { self.number(next) };
@@ -151,7 +153,7 @@ impl<'a, T: SequentialObject> Sets<'a, T> {
         let members = self.members(set);
         match members.first()?.threads.get(thread as usize)? {
             Phase::Idle => None,
-            Phase::Pending(method, _) | Phase::Done(method, _) => Some(*method),
+            Phase::Pending(Call { method, .. }) | Phase::Done(method, _) => Some(*method),
         }
     }
 
@@ -183,10 +185,10 @@ impl<'a, T: SequentialObject> Sets<'a, T> {
     }
 
     /// The states in which the thread's operation is pending, and those after others took effect.
-    fn before_return(&self, members: &[Arc<Spec<T::State>>], thread: usize) -> Vec<Spec<T::State>> {
-        let pending = |spec: &&Arc<Spec<T::State>>| matches!(spec.threads[thread], Phase::Pending(..));
-        let mut all: Vec<Spec<T::State>> = members.iter().filter(pending).map(|spec| (**spec).clone()).collect();
-        let mut seen: Set<Spec<T::State>> = all.iter().cloned().collect();
+    fn before_return(&self, members: &[Arc<SpecState<T::State>>], thread: usize) -> Vec<SpecState<T::State>> {
+        let pending = |spec: &&Arc<SpecState<T::State>>| matches!(spec.threads[thread], Phase::Pending(..));
+        let mut all: Vec<SpecState<T::State>> = members.iter().filter(pending).map(|spec| (**spec).clone()).collect();
+        let mut seen: Set<SpecState<T::State>> = all.iter().cloned().collect();
         let mut at = 0;
         let mut out = Vec::new();
         while at < all.len() {
@@ -204,8 +206,8 @@ impl<'a, T: SequentialObject> Sets<'a, T> {
         all
     }
 
-    fn returns(&self, members: &[Arc<Spec<T::State>>], thread: usize, result: Value) -> Vec<Spec<T::State>> {
-        let mut next: Vec<Spec<T::State>> = Vec::new();
+    fn returns(&self, members: &[Arc<SpecState<T::State>>], thread: usize, result: Value) -> Vec<SpecState<T::State>> {
+        let mut next: Vec<SpecState<T::State>> = Vec::new();
         for spec in self.before_return(members, thread) {
             self.rules.effects(&spec, thread, Some(result), &mut next);
         }
@@ -239,13 +241,13 @@ impl<'a, T: SequentialObject> Sets<'a, T> {
         })
     }
 
-    fn number(&self, specs: Vec<Spec<T::State>>) -> u32 {
+    fn number(&self, specs: Vec<SpecState<T::State>>) -> u32 {
         let members = specs.into_iter().map(|spec| self.member(spec)).collect();
         self.number_members(members)
     }
 
     /// The number of a specification state.
-    fn member(&self, spec: Spec<T::State>) -> Member {
+    fn member(&self, spec: SpecState<T::State>) -> Member {
         let mut known = lock(&self.known);
         if let Some(&member) = known.specs.get(&spec) {
             return member;
@@ -336,7 +338,7 @@ impl<'a, T: SequentialObject> Sets<'a, T> {
 
     /// Adds the values that only the set has, in an order that depends on their roles and not on their names, as far as a
     /// look at the places they stand in can tell.
-    fn whole_order(&self, members: &[Arc<Spec<T::State>>], order: &[Value]) -> Vec<Value> {
+    fn whole_order(&self, members: &[Arc<SpecState<T::State>>], order: &[Value]) -> Vec<Value> {
         let mut roles: Vec<(u64, Value)> = Vec::new();
         let hasher = FixedState::with_seed(11);
         for spec in members {
@@ -366,7 +368,7 @@ impl<'a, T: SequentialObject> Sets<'a, T> {
         order.iter().copied().chain(roles.into_iter().map(|(_, value)| value)).collect()
     }
 
-    fn rename(&self, spec: &Spec<T::State>, name: &dyn Fn(Value) -> Value, order: &[u32]) -> Spec<T::State> {
+    fn rename(&self, spec: &SpecState<T::State>, name: &dyn Fn(Value) -> Value, order: &[u32]) -> SpecState<T::State> {
         let object = self.rules.object;
         let mut next = spec.clone();
         object.rename(&mut next.object, name);
@@ -385,7 +387,9 @@ impl<'a, T: SequentialObject> Sets<'a, T> {
         }
         for (place, phase) in next.threads.iter_mut().enumerate() {
             *phase = match spec.threads[order.get(place).map_or(place, |&from| from as usize)] {
-                Phase::Pending(method, value) if object.argument_is_data(method) => Phase::Pending(method, name(value)),
+                Phase::Pending(call) if object.argument_is_data(call.method) => {
+                    Phase::Pending(Call { argument: name(call.argument), ..call })
+                }
                 Phase::Done(method, value) if object.result_is_data(method, value) => Phase::Done(method, name(value)),
                 phase => phase,
             };
@@ -394,7 +398,7 @@ impl<'a, T: SequentialObject> Sets<'a, T> {
     }
 
     /// Visits the data of a state, always in the same order of places.
-    fn visit(&self, spec: &Spec<T::State>, visit: &mut dyn FnMut(Value)) {
+    fn visit(&self, spec: &SpecState<T::State>, visit: &mut dyn FnMut(Value)) {
         let object = self.rules.object;
         object.values(&spec.object, visit);
         for Entry { operation, .. } in spec.owed.iter().chain(&spec.ahead) {
@@ -407,7 +411,7 @@ impl<'a, T: SequentialObject> Sets<'a, T> {
         }
         for phase in &spec.threads {
             match *phase {
-                Phase::Pending(method, value) if object.argument_is_data(method) => visit(value),
+                Phase::Pending(call) if object.argument_is_data(call.method) => visit(call.argument),
                 Phase::Done(method, value) if object.result_is_data(method, value) => visit(value),
                 _ => {}
             }
@@ -415,24 +419,24 @@ impl<'a, T: SequentialObject> Sets<'a, T> {
     }
 }
 
-fn call<S: Clone>(members: &[Arc<Spec<S>>], thread: usize, method: u32, argument: Value) -> Vec<Spec<S>> {
+fn call<S: Clone>(members: &[Arc<SpecState<S>>], thread: usize, call: Call) -> Vec<SpecState<S>> {
     let idle = members.iter().filter(|spec| spec.threads.get(thread) == Some(&Phase::Idle));
     idle.map(|spec| {
         let mut next = (**spec).clone();
-        next.threads[thread] = Phase::Pending(method, argument);
+        next.threads[thread] = Phase::Pending(call);
         next
     })
     .collect()
 }
 
-fn done<S>(spec: &Spec<S>, thread: usize) -> Option<Value> {
+fn done<S>(spec: &SpecState<S>, thread: usize) -> Option<Value> {
     match spec.threads[thread] {
         Phase::Done(_, result) => Some(result),
         _ => None,
     }
 }
 
-fn shape_of_phases<S>(spec: &Spec<S>) -> Vec<u8> {
+fn shape_of_phases<S>(spec: &SpecState<S>) -> Vec<u8> {
     let shape = |phase: &Phase| match phase {
         Phase::Idle => 0,
         Phase::Pending(..) => 1,
@@ -442,17 +446,17 @@ fn shape_of_phases<S>(spec: &Spec<S>) -> Vec<u8> {
 }
 
 /// What is left of a state when it does not matter how long obligations may stay open.
-fn without_patience<S: Clone>(spec: &Spec<S>) -> Spec<S> {
+fn without_patience<S: Clone>(spec: &SpecState<S>) -> SpecState<S> {
     let mut shape = spec.clone();
     shape.owed.iter_mut().chain(&mut shape.ahead).for_each(|entry| entry.left = 0);
     shape.late.fill(0);
     shape
 }
 
-fn spec_bytes<S>(spec: &Spec<S>) -> u64 {
+fn spec_bytes<S>(spec: &SpecState<S>) -> u64 {
     let entries = [&spec.owed, &spec.ahead].into_iter().filter(|entries| entries.spilled());
     let entries = entries.map(|entries| entries.len() * size_of::<Entry>()).sum::<usize>();
     let threads = if spec.threads.spilled() { spec.threads.len() * size_of::<Phase>() } else { 0 };
     // The object's own heap is not known; a queue of some values is assumed.
-    (size_of::<Spec<S>>() + entries + threads + 32) as u64
+    (size_of::<SpecState<S>>() + entries + threads + 32) as u64
 }

@@ -17,7 +17,7 @@ use hashbrown::HashTable;
 
 use super::sets::{EMPTY, Sets};
 use crate::limits::Reductions;
-use crate::object::{Implementation, ObjectEvent, SequentialObject, Value};
+use crate::object::{Call, Implementation, ModelObject, ObjectEvent, Value};
 use crate::search::{Space, Steps};
 use crate::store::Map;
 use crate::system::{Action, Fault, Label};
@@ -25,7 +25,7 @@ use crate::system::{Action, Fault, Label};
 /// Exchanges of threads are tried only up to so many.
 const EXCHANGES_MAX: usize = 24;
 
-pub(crate) struct Pairs<'a, I: Implementation, T: SequentialObject> {
+pub(crate) struct Pairs<'a, I: Implementation, T: ModelObject> {
     pub(crate) implementation: &'a I,
     pub(crate) sets: Sets<'a, T>,
     pub(crate) reductions: Reductions,
@@ -83,7 +83,7 @@ pub(crate) struct Canonical {
     pub(crate) threads: Vec<u32>,
 }
 
-impl<'a, I: Implementation, T: SequentialObject> Pairs<'a, I, T> {
+impl<'a, I: Implementation, T: ModelObject> Pairs<'a, I, T> {
     pub(crate) fn new(implementation: &'a I, sets: Sets<'a, T>, reductions: Reductions) -> Self {
         let renames = reductions.renaming && implementation.renames();
         let exchanges = reductions.threads && implementation.threads_alike();
@@ -189,7 +189,7 @@ impl<'a, I: Implementation, T: SequentialObject> Pairs<'a, I, T> {
         if let (ObjectEvent::Return { thread, .. }, Some(method)) = (event, self.implementation.returns_from(label))
             && let Some(called) = self.sets.method_at(set, thread).filter(|&called| called != method)
         {
-            let name = |method| self.sets.object().method_name(method);
+            let name = |method| self.sets.object().method_name(&Call { method, argument: 0 });
             let message = format!("thread {thread} returns from {} but has called {}", name(method), name(called));
             return Err(Fault { message, place: None });
         }
@@ -395,7 +395,7 @@ fn arrangements(group: &[(u64, u32)]) -> Vec<Vec<u32>> {
     all
 }
 
-impl<I: Implementation, T: SequentialObject> Space for Pairs<'_, I, T> {
+impl<I: Implementation, T: ModelObject> Space for Pairs<'_, I, T> {
     type Scratch = Scratch<I::State>;
     type Reason = Wrong;
     const TAGGED: bool = true;

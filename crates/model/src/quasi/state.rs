@@ -7,9 +7,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use selvedge_history::Traffic;
 use smallvec::SmallVec;
 
-use crate::object::{Criterion, Guard, Measure, Operation, SequentialObject, Traffic, Value};
+use crate::object::{Call, Criterion, Guard, Measure, ModelObject, Operation, Value};
 use crate::store::Set;
 
 /// An operation that one of the two runs has and the other has not.
@@ -31,14 +32,14 @@ pub(crate) type Late = SmallVec<[u8; 8]>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Phase {
     Idle,
-    Pending(u32, Value),
+    Pending(Call),
     /// It took effect. The method only tells whether the result is data.
     Done(u32, Value),
 }
 
 /// A state of the relaxed specification.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Spec<T> {
+pub(crate) struct SpecState<T> {
     pub(crate) object: T,
     /// By distance in ascending order; strict in the order in which u did them.
     pub(crate) owed: Entries,
@@ -49,14 +50,11 @@ pub(crate) struct Spec<T> {
     pub(crate) threads: SmallVec<[Phase; 3]>,
 }
 
-/// A method with its argument.
-type Call = (u32, Value);
-
-impl<T> Spec<T> {
+impl<T> SpecState<T> {
     /// The calls that have not taken effect.
     fn pending(&self) -> Vec<Call> {
         let pending = |phase: &Phase| match *phase {
-            Phase::Pending(method, argument) => Some((method, argument)),
+            Phase::Pending(call) => Some(call),
             _ => None,
         };
         self.threads.iter().filter_map(pending).collect()
@@ -64,7 +62,7 @@ impl<T> Spec<T> {
 }
 
 /// The rules by which states follow each other.
-pub(crate) struct Rules<'a, T: SequentialObject> {
+pub(crate) struct Rules<'a, T: ModelObject> {
     pub(crate) object: &'a T,
     pub(crate) criterion: &'a Criterion,
     calls: Vec<Call>,
@@ -79,7 +77,7 @@ pub(crate) struct Rules<'a, T: SequentialObject> {
 /// How many states a look ahead without guard may visit.
 const LOOK_MAX: usize = 200_000;
 
-impl<'a, T: SequentialObject> Rules<'a, T> {
+impl<'a, T: ModelObject> Rules<'a, T> {
     pub(crate) fn new(object: &'a T, criterion: &'a Criterion) -> Self {
         let mut rules = Rules {
             object,
@@ -118,12 +116,12 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
         universe
     }
 
-    pub(crate) fn initial(&self, threads: u32) -> Spec<T::State> {
+    pub(crate) fn initial(&self, threads: u32) -> SpecState<T::State> {
         let late = match self.criterion.measure {
             Measure::Strict => Late::from_elem(0, self.criterion.relaxation.classes()),
             Measure::Distance => Late::new(),
         };
-        Spec {
+        SpecState {
             object: self.object.initial(),
             owed: Entries::new(),
             ahead: Entries::new(),
@@ -135,10 +133,10 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
     fn operations(&self, state: &T::State) -> Vec<(Operation, T::State)> {
         let mut all = Vec::new();
         let mut results = Vec::new();
-        for &(method, argument) in &self.calls {
+        for call in &self.calls {
             results.clear();
-            self.object.apply(state, method, argument, &mut results);
-            all.extend(results.drain(..).map(|(result, next)| (Operation { method, argument, result }, next)));
+            self.object.apply(state, call, &mut results);
+            all.extend(results.drain(..).map(|(result, next)| (call.with(result), next)));
         }
         all
     }
@@ -153,37 +151,35 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
     /// Every state after the pending operation of `thread` takes effect, with the result wanted if one is.
     pub(crate) fn effects(
         &self,
-        spec: &Spec<T::State>,
+        spec: &SpecState<T::State>,
         thread: usize,
         wanted: Option<Value>,
-        out: &mut Vec<Spec<T::State>>,
+        out: &mut Vec<SpecState<T::State>>,
     ) {
-        let Phase::Pending(method, argument) = spec.threads[thread] else { return };
-        let fits = |operation: &Operation| {
-            operation.method == method
-                && operation.argument == argument
-                && wanted.is_none_or(|wanted| wanted == operation.result)
-        };
+        let Phase::Pending(call) = spec.threads[thread] else { return };
+        let method = call.method;
+        let fits =
+            |operation: &Operation| operation.call() == call && wanted.is_none_or(|wanted| wanted == operation.result);
         let mut results = Vec::new();
-        self.object.apply(&spec.object, method, argument, &mut results);
+        self.object.apply(&spec.object, &call, &mut results);
         for (result, object) in results {
-            let operation = Operation { method, argument, result };
+            let operation = call.with(result);
             if fits(&operation) && self.criterion.relaxation.class(&operation).is_none() {
-                let mut next = Spec { object, ..spec.clone() };
+                let mut next = SpecState { object, ..spec.clone() };
                 next.threads[thread] = Phase::Done(method, result);
                 if self.is_caused(&next, &operation) && self.live(&next) {
                     out.push(next);
                 }
             }
         }
-        for (class, factor) in self.classes_of_call(spec, method, argument, wanted) {
-            if !self.calls.contains(&(method, argument)) {
+        for (class, factor) in self.classes_of_call(spec, call, wanted) {
+            if !self.calls.contains(&call) {
                 self.moved_unknown.store(true, Ordering::Relaxed);
             }
             for (done, object) in self.operations_of(&spec.object, class) {
                 let step = Advance { class, factor, done, thread, method };
                 let shown = match wanted {
-                    Some(result) => vec![Operation { method, argument, result }],
+                    Some(result) => vec![call.with(result)],
                     None => self.candidates(spec, &object, &step, &fits),
                 };
                 for operation in shown {
@@ -194,19 +190,13 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
     }
 
     /// The classes that operations of this call may be in: what the object answers now, what it can answer later, what is owed.
-    fn classes_of_call(
-        &self,
-        spec: &Spec<T::State>,
-        method: u32,
-        argument: Value,
-        wanted: Option<Value>,
-    ) -> Vec<(u8, u8)> {
+    fn classes_of_call(&self, spec: &SpecState<T::State>, call: Call, wanted: Option<Value>) -> Vec<(u8, u8)> {
         let relaxation = &self.criterion.relaxation;
         if let Some(result) = wanted {
-            return relaxation.class(&Operation { method, argument, result }).into_iter().collect();
+            return relaxation.class(&call.with(result)).into_iter().collect();
         }
         let mut classes = Vec::new();
-        let fits = |operation: &Operation| operation.method == method && operation.argument == argument;
+        let fits = |operation: &Operation| operation.call() == call;
         let now = self.operations(&spec.object);
         let owed = spec.owed.iter().map(|entry| entry.operation);
         let possible = now.into_iter().map(|(operation, _)| operation).chain(owed).chain(self.universe.iter().copied());
@@ -254,10 +244,10 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
     }
 
     /// The other states after a call that takes effect without moving.
-    fn exact(&self, object: &T::State, (method, argument): Call) -> Vec<T::State> {
+    fn exact(&self, object: &T::State, call: Call) -> Vec<T::State> {
         let mut results = Vec::new();
-        self.object.apply(object, method, argument, &mut results);
-        let stays = |result| self.criterion.relaxation.class(&Operation { method, argument, result }).is_none();
+        self.object.apply(object, &call, &mut results);
+        let stays = |result| self.criterion.relaxation.class(&call.with(result)).is_none();
         let changed = results.into_iter().filter(|(result, next)| next != object && stays(*result));
         changed.map(|(_, next)| next).collect()
     }
@@ -269,7 +259,7 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
     /// What w may show while u does `step.done`.
     fn candidates(
         &self,
-        spec: &Spec<T::State>,
+        spec: &SpecState<T::State>,
         after: &T::State,
         step: &Advance,
         fits: &dyn Fn(&Operation) -> bool,
@@ -290,11 +280,11 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
     /// u does `step.done`, w shows `shown`: every way to account for it.
     fn advance(
         &self,
-        spec: &Spec<T::State>,
+        spec: &SpecState<T::State>,
         object: &T::State,
         step: &Advance,
         shown: Operation,
-        out: &mut Vec<Spec<T::State>>,
+        out: &mut Vec<SpecState<T::State>>,
     ) {
         let of_class = |entries: &[Entry], operation: Operation| -> Vec<Option<usize>> {
             let found = entries.iter().enumerate();
@@ -328,7 +318,7 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
             let Some(Open { owed, ahead, late }) = next else { continue };
             let mut threads = spec.threads.clone();
             threads[step.thread] = Phase::Done(step.method, shown.result);
-            let next = Spec { object: object.clone(), owed, ahead, late, threads };
+            let next = SpecState { object: object.clone(), owed, ahead, late, threads };
             if self.is_caused(&next, &shown) && self.live(&next) {
                 out.push(next);
             }
@@ -337,29 +327,30 @@ impl<'a, T: SequentialObject> Rules<'a, T> {
 
     /// Causal: whether what w has just taken out was put in by w before, or by a call that is pending. u may be ahead of w with an
     /// insertion that nobody has called yet.
-    fn is_caused(&self, next: &Spec<T::State>, shown: &Operation) -> bool {
-        let Traffic::Out(value) = self.object.traffic(shown) else { return true };
+    fn is_caused(&self, next: &SpecState<T::State>, shown: &Operation) -> bool {
+        let object = self.object;
+        let Some(value) = object.takes(&shown.call(), &shown.result) else { return true };
         if self.criterion.guard == Guard::Free || (next.owed.is_empty() && next.ahead.is_empty()) {
             return true;
         }
         let moved = |entries: &[Entry]| -> isize {
-            let count = |entry: &Entry| match self.object.traffic(&entry.operation) {
-                Traffic::In(moved) if moved == value => 1,
-                Traffic::Out(moved) if moved == value => -1,
-                _ => 0,
-            };
+            let count =
+                |Entry { operation, .. }: &Entry| match object.traffic(&operation.call(), Some(&operation.result)) {
+                    Traffic::In(moved) if *moved == value => 1,
+                    Traffic::Out(moved) if *moved == value => -1,
+                    _ => 0,
+                };
             entries.iter().map(count).sum()
         };
-        let pending =
-            next.pending().into_iter().filter(|call| self.object.brings(call.0, call.1) == Some(value)).count();
-        let inside = self.object.inside(&next.object, value);
+        let pending = next.pending().iter().filter(|call| object.brings(call, None) == Some(value)).count();
+        let inside = object.inside(&next.object, value);
         // What u holds, without what it has that w has not, with what w has that it has not.
         (inside + pending) as isize - moved(&next.owed) + moved(&next.ahead) >= 0
     }
 
     /// Whether some continuation settles everything. What is owed is shown first come, first served; in the meantime everything
     /// new is shown as it is done. So it is enough that u can do in time what is ahead, and that what is owed has room.
-    fn live(&self, spec: &Spec<T::State>) -> bool {
+    fn live(&self, spec: &SpecState<T::State>) -> bool {
         if spec.ahead.is_empty() {
             return true;
         }
@@ -493,7 +484,7 @@ fn overtaken(ahead: &[Entry], class: u8, settled: Option<usize>) -> Option<Entri
     .collect()
 }
 
-fn by_distance<T>(spec: &Spec<T>, step: &Advance, shown: Operation, account: &Account) -> Option<Open> {
+fn by_distance<T>(spec: &SpecState<T>, step: &Advance, shown: Operation, account: &Account) -> Option<Open> {
     let (pays, settles) = match account {
         Account::Same => (None, None),
         Account::Apart { pays, settles } => (*pays, *settles),
@@ -514,7 +505,7 @@ fn by_distance<T>(spec: &Spec<T>, step: &Advance, shown: Operation, account: &Ac
     Some(Open { owed, ahead, late: Late::new() })
 }
 
-fn strictly<T>(spec: &Spec<T>, step: &Advance, shown: Operation, account: &Account) -> Option<Open> {
+fn strictly<T>(spec: &SpecState<T>, step: &Advance, shown: Operation, account: &Account) -> Option<Open> {
     let of_class = |entry: &&Entry| entry.class == step.class;
     let class = step.class as usize;
     let due_before = spec.owed.iter().filter(of_class).count();
@@ -557,7 +548,7 @@ fn strictly<T>(spec: &Spec<T>, step: &Advance, shown: Operation, account: &Accou
 }
 
 /// Whether whatever can follow `less` can follow `more`: the same but for how long obligations may stay open.
-pub(crate) fn more_patient<T: Eq>(more: &Spec<T>, less: &Spec<T>) -> bool {
+pub(crate) fn more_patient<T: Eq>(more: &SpecState<T>, less: &SpecState<T>) -> bool {
     let entries = |more: &[Entry], less: &[Entry]| {
         more.len() == less.len()
             && more.iter().zip(less).all(|(more, less)| {

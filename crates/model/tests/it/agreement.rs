@@ -4,8 +4,8 @@
 use selvedge_history::object::priority_queue::{self, PriorityQueue};
 use selvedge_history::object::queue::{self, Queue};
 use selvedge_history::object::stack::{self, Stack};
-use selvedge_history::quasi::{self, Causality, Classing, Question, Reading, Rules, Sequential};
-use selvedge_history::{Budget, Recorder, ThreadId};
+use selvedge_history::quasi::{self, Causality, Classing, Question, Reading, Rules};
+use selvedge_history::{Budget, Elements, Recorder, ThreadId};
 use selvedge_model::language::Model;
 use selvedge_model::models::{SegmentedBug, SegmentedQueue, TreiberStack};
 use selvedge_model::objects::{Collection, Order, PUT, Room, TAKE};
@@ -61,7 +61,7 @@ impl Asked {
 }
 
 /// What the checker of histories says.
-fn recorded<S: Sequential<Output = selvedge_history::Value>>(
+fn recorded<S: Elements<Output = selvedge_history::Value>>(
     spec: &S,
     events: &[ObjectEvent],
     asked: Asked,
@@ -224,7 +224,7 @@ fn loose_queues_read_as_any_collection() {
     for order in [Order::Fifo, Order::Lifo, Order::Priority] {
         let mut tally = Tally::default();
         for seed in 0..rounds() {
-            let mut random = Random(seed * 6_700_417 + 3);
+            let mut random = Random::new(seed * 6_700_417 + 3);
             let queue = LooseQueue { threads: 2 + random.below(2) as u32, ..LooseQueue::random(&mut random) };
             let asked = Asked::random(&mut random, order);
             let events = walk_model(&queue, &mut random);
@@ -238,7 +238,7 @@ fn loose_queues_read_as_any_collection() {
 fn segmented_queues_and_stacks() {
     let mut tally = Tally::default();
     for seed in 0..rounds() {
-        let mut random = Random(seed * 15_485_863 + 1);
+        let mut random = Random::new(seed * 15_485_863 + 1);
         let bug = [SegmentedBug::None, SegmentedBug::EmptyMovesHead, SegmentedBug::WrongSegment][seed as usize % 3];
         let queue = SegmentedQueue::new(2, 1 + random.below(2) as usize, 2, bug).unwrap();
         compare(&walk_model(&queue, &mut random), Asked::random(&mut random, Order::Fifo), 3, &mut tally);
@@ -281,7 +281,7 @@ fn text_models_of_the_corpus() {
         let model = Model::new(&std::fs::read_to_string(path).unwrap()).expect("a model");
         let system = model.process("System", &[]).unwrap();
         for seed in 0..rounds() / 4 {
-            let mut random = Random(seed * 32_452_843 + 9);
+            let mut random = Random::new(seed * 32_452_843 + 9);
             let event = |label| named(&system.label_name(label));
             let events = walk(&system, event, |_, _| {}, &mut random, 3);
             compare(&events, Asked::random(&mut random, order), 3, &mut tally);

@@ -1,22 +1,19 @@
 //! Small random systems: processes with a control flow of their own and shared variables.
 
+use selvedge_history::generate;
 use selvedge_model::{Action, Fault, Label, TransitionSystem};
 
-/// A small generator of numbers (splitmix64): the same everywhere.
+/// A generator of numbers: the same everywhere.
 #[derive(Clone)]
-pub struct Random(pub u64);
+pub struct Random(generate::Random);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+    pub fn new(seed: u64) -> Self {
+        Random(generate::Random::new(seed))
     }
 
     pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
+        self.0.next() % n
     }
 }
 

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 
+use selvedge_history::Spec;
 use selvedge_model::models::{SegmentedBug, SegmentedQueue};
 use selvedge_model::objects::{Collection, Order, PUT, Room, TAKE};
 use selvedge_model::{
-    Criterion, Guard, Implementation, Measure, ObjectEvent, Operation, Reductions, Relaxation, SequentialObject,
-    Settings, Trace, TransitionSystem, Value, Verdict, first_violation, linearizes,
+    Criterion, Guard, Implementation, Measure, ObjectEvent, Operation, Reductions, Relaxation, Settings, Trace,
+    TransitionSystem, Value, Verdict, first_violation, linearizes,
 };
 
 use crate::programs::Random;
@@ -41,7 +42,7 @@ struct Brute<'a> {
     operations: Vec<Operation>,
 }
 
-type Elements = <Collection as SequentialObject>::State;
+type Inside = <Collection as Spec>::State;
 
 /// A call: thread, method, argument and place, and the result with its place.
 type Called = (u32, u32, Value, usize, Option<(Value, usize)>);
@@ -115,7 +116,7 @@ impl Brute<'_> {
         calls.iter().filter(inserts).nth(before).map(|call| call.3)
     }
 
-    fn run(&self, word: &[Operation], at: usize, state: &Elements, done: &mut Vec<Operation>) -> bool {
+    fn run(&self, word: &[Operation], at: usize, state: &Inside, done: &mut Vec<Operation>) -> bool {
         if at == word.len() {
             return self.continued(word, state, done, self.factor);
         }
@@ -134,7 +135,7 @@ impl Brute<'_> {
     }
 
     /// Extends the legal run by up to `more` relaxed operations; without guard others may come in between.
-    fn continued(&self, word: &[Operation], state: &Elements, done: &mut Vec<Operation>, more: usize) -> bool {
+    fn continued(&self, word: &[Operation], state: &Inside, done: &mut Vec<Operation>, more: usize) -> bool {
         let class = |op: &&Operation| in_class(self.relaxed, op);
         let shown: Vec<Operation> = word.iter().filter(class).copied().collect();
         let legal: Vec<Operation> = done.iter().filter(class).copied().collect();
@@ -152,7 +153,7 @@ impl Brute<'_> {
         if self.guard == Guard::Free {
             loop {
                 let all = self.operations.iter().filter(|op| !in_class(self.relaxed, op));
-                let next: Vec<Elements> = all
+                let next: Vec<Inside> = all
                     .flat_map(|op| states.iter().flat_map(|state| self.apply(state, op)).collect::<Vec<_>>())
                     .collect();
                 let before = states.len();
@@ -203,9 +204,9 @@ impl Brute<'_> {
         })
     }
 
-    fn apply(&self, state: &Elements, op: &Operation) -> Vec<Elements> {
+    fn apply(&self, state: &Inside, op: &Operation) -> Vec<Inside> {
         let mut out = Vec::new();
-        self.object.apply(state, op.method, op.argument, &mut out);
+        self.object.apply(state, &op.call(), &mut out);
         out.into_iter().filter(|(result, _)| *result == op.result).map(|(_, next)| next).collect()
     }
 }
@@ -297,7 +298,7 @@ fn histories_agree_with_the_definition() {
         for order in [Order::Fifo, Order::Lifo, Order::Priority] {
             let mut tally = [0, 0];
             for seed in 0..rounds {
-                let mut random = Random(seed * 7919 + 13);
+                let mut random = Random::new(seed * 7919 + 13);
                 compare(&mut random, relaxed, order, seed % 3 != 0, &mut tally);
             }
             assert!(tally[0] > 30 && tally[1] > 200, "{relaxed:?} {order:?}: {tally:?} is too one-sided");
@@ -403,7 +404,7 @@ fn models_agree_with_the_definition_whatever_is_reduced() {
     let rounds = std::env::var("SELVEDGE_MODEL_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(100u64);
     let (mut passed, mut failed, mut refused, mut undecided) = (0, 0, 0, 0);
     for seed in 0..rounds {
-        let mut random = Random(seed * 104_729 + 5);
+        let mut random = Random::new(seed * 104_729 + 5);
         let queue = LooseQueue::random(&mut random);
         let guard = if queue.domain.is_some() { Guard::Free } else { Guard::Causal };
         let measure = if random.below(2) == 0 { Measure::Distance } else { Measure::Strict };

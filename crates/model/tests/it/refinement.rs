@@ -75,7 +75,7 @@ fn every_setting() -> Vec<Settings> {
 fn traces_agree_with_brute_force() {
     let (mut passed, mut failed) = (0, 0);
     for seed in 0..400 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let processes = 1 + (seed % 2) as usize;
         let specification = Program::random(&mut random, processes, 4, 7);
         let implementation = specification.changed(&mut random, 4);
@@ -136,7 +136,7 @@ fn brute_deadlock(program: &Program) -> Option<(usize, usize)> {
 fn deadlock_and_reachability_agree_with_brute_force() {
     let (mut dead, mut live, mut reached) = (0, 0, 0);
     for seed in 1000..1300 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let program = Program::random(&mut random, 2 + (seed % 2) as usize, 4, 8);
         let states: BTreeSet<Vec<u8>> = states(&program);
         let expect = brute_deadlock(&program);
@@ -178,7 +178,7 @@ fn states(program: &Program) -> BTreeSet<Vec<u8>> {
 
 #[test]
 fn a_limit_is_unknown_and_a_hash_is_said() {
-    let programs = (0..).map(|seed| Program::random(&mut Random(seed), 3, 4, 8));
+    let programs = (0..).map(|seed| Program::random(&mut Random::new(seed), 3, 4, 8));
     let program = programs.into_iter().find(|program| states(program).len() > 300).unwrap();
     let limited = Settings { states_max: Some(3), ..Settings::default() };
     let answer = explore(&program, &limited).unwrap();

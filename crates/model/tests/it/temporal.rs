@@ -142,7 +142,7 @@ fn positions(trace: &Trace, program: &Program) -> Vec<Position> {
 fn formulas_agree_with_every_short_run() {
     let (mut passed, mut failed, mut longer) = (0, 0, 0);
     for seed in 0..400 {
-        let mut random = Random(seed * 31 + 7);
+        let mut random = Random::new(seed * 31 + 7);
         let program = Program::random(&mut random, 1, 3, 5);
         let formula = random_formula(&mut random, 3);
         let holds = |atom: &Atom, moment: &Moment<'_, Vec<u8>>| {
@@ -235,7 +235,7 @@ fn bisimilar(program: &Program, states: &BTreeSet<Vec<u8>>) -> BTreeSet<(Vec<u8>
 fn divergence_and_determinism_agree_with_every_state() {
     let mut tally = [0; 5];
     for seed in 0..400 {
-        let mut random = Random(seed * 17 + 3);
+        let mut random = Random::new(seed * 17 + 3);
         let program = Program::random(&mut random, 1 + (seed % 2) as usize, 4, 4);
         let states = reachable(&program);
         let diverges = states.iter().any(|state| goes_on(&program, state, states.len()));
@@ -332,7 +332,7 @@ fn brute_failures(a: &Program, b: &Program, word: &mut Vec<Label>, length: usize
 fn failures_and_divergences_agree_with_every_short_word() {
     let mut tally = [0; 2];
     for seed in 0..200 {
-        let mut random = Random(seed * 101 + 1);
+        let mut random = Random::new(seed * 101 + 1);
         let specification = Program::random(&mut random, 1, 4, 6);
         let implementation = specification.changed(&mut random, 4);
         for model in [Model::Failures, Model::FailuresDivergences] {

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use selvedge_history::check::check;
 use selvedge_history::format::{Format, read};
+use selvedge_history::generate::Random;
 use selvedge_history::object::Kind;
 use selvedge_history::{Budget, Value, Verdict as Decided};
 use selvedge_monitor::{CountedQueue, PushPop, Queue, ReadWrite, Register, Report, Stack, Stamped, Verdict};
@@ -234,18 +235,6 @@ impl Worker {
     }
 }
 
-/// Random numbers (splitmix64).
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ mixed >> 31) % end
-    }
-}
-
 /// Where the operation of a thread is.
 #[derive(Clone, Copy)]
 enum Stage {
@@ -276,7 +265,7 @@ fn history(
     object: &Arc<dyn Watched>,
     names: Names,
     chances: &Chances,
-    draw: &mut Draw,
+    draw: &mut Random,
 ) -> (String, Report, bool) {
     let (mut text, mut panicked, mut values) = (String::new(), false, 0);
     let mut stages = [Stage::Idle; THREADS];
@@ -351,7 +340,7 @@ fn compare(names: Names, make: impl Fn() -> Arc<dyn Watched>) {
     let workers: Vec<Worker> = (0..THREADS).map(|_| Worker::new()).collect();
     let (mut sure, mut seen, mut wrong, mut panics) = (0, 0, 0, 0);
     for seed in 0..histories {
-        let mut draw = Draw(seed << 20);
+        let mut draw = Random::new(seed << 20);
         let chances =
             Chances { wrong: [0, 4, 8][draw.below(3) as usize], panics: [0, 0, 4, 8][draw.below(4) as usize] };
         let object = make();

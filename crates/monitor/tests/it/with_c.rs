@@ -19,7 +19,8 @@ fn library() -> PathBuf {
 /// What a C program prints that is linked with the library, line by line.
 fn lines_of(source: &str) -> Vec<String> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let program = std::env::temp_dir().join(format!("selvedge-monitor-{}-{source}.out", std::process::id()));
+    let made = tempfile::tempdir().expect("a temporary directory");
+    let program = made.path().join("program");
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let compiled = Command::new(compiler)
         .args(["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O1", "-I"])
@@ -32,7 +33,6 @@ fn lines_of(source: &str) -> Vec<String> {
         .expect("there is a C compiler");
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     let run = Command::new(&program).output().expect("it starts");
-    let _ = std::fs::remove_file(&program);
     assert!(run.status.success(), "{:?}", run.status);
     String::from_utf8_lossy(&run.stdout).lines().map(str::to_owned).collect()
 }
@@ -89,7 +89,8 @@ fn the_example_of_the_manual_compiles() {
         .map(|(_, rest)| rest)
         .and_then(|rest| rest.split("```").next())
         .expect("it has an example");
-    let source = std::env::temp_dir().join(format!("selvedge-manual-{}.c", std::process::id()));
+    let made = tempfile::tempdir().expect("a temporary directory");
+    let source = made.path().join("manual.c");
     std::fs::write(&source, code).expect("it can be written");
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let compiled = Command::new(compiler)
@@ -98,6 +99,5 @@ fn the_example_of_the_manual_compiles() {
         .arg(&source)
         .output()
         .expect("there is a C compiler");
-    let _ = std::fs::remove_file(&source);
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
 }

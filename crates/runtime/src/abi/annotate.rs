@@ -8,11 +8,12 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use selvedge_explore::{Access, Kind};
 
+use crate::arch::site;
 use crate::control::{active, with};
 use crate::fiber::Wants;
+use crate::point;
 use crate::posix::objects;
 use crate::race::Races;
-use crate::{point, site};
 
 /// The attempt to lock that ends has failed.
 const TRY_LOCK_FAILED: c_uint = 1 << 5;
@@ -31,7 +32,7 @@ fn say(address: *mut c_void, kind: Kind, order: fn(&mut Races, usize, u64)) {
     }
     let access = Access::new(objects::annotated(address as usize), 1, kind);
     point::arrive(access, Wants::Nothing, site::pc());
-    with(|control| order(&mut control.races, control.current, access.object));
+    with(|control| order(&mut control.run.races, control.run.current, access.object));
     point::record(access, None);
 }
 

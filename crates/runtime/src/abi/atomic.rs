@@ -14,13 +14,13 @@ use selvedge_explore::{Access, Condition, Kind, Thread};
 
 use crate::abi::outside;
 use crate::abi::plain::race;
+use crate::arch::{site, switch};
 use crate::control::{Control, Detail, active, state, with};
 use crate::fiber::{Wants, follow, hand_over};
 use crate::memory::arena;
+use crate::point;
 use crate::race::{Conflict, Touch};
 use crate::retry::{self, Failure};
-use crate::shadow::Packed;
-use crate::{point, site, switch};
 
 /// How an access tells its caller what it found, as far as it may fail.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -172,7 +172,7 @@ unsafe extern "C" fn step(cell: u64, first: u64, second: u64, third: c_int, four
         (did, order, new) = (kind, second as c_int, operation.apply(old, first) & bits);
     }
     if did != Kind::Read {
-        // SAFETY: as above.
+        // SAFETY: the caller's cell, of that size; nobody else runs.
         unsafe { write(cell, size, new) };
     }
     record(cell, size, told, expected, Outcome { kind: did, old, new, order, waited });
@@ -192,11 +192,11 @@ unsafe extern "C" fn step(cell: u64, first: u64, second: u64, third: c_int, four
 /// Whether nothing may be left on the thread's stack, after a step that was recorded ([`crate::spin::Spin::is_tidy`]). It is said once.
 #[inline(always)]
 pub fn must_tidy() -> bool {
-    // SAFETY: code under control calls; the borrow ends at once.
-    let control = unsafe { state() };
-    let tidy = control.tidy;
+    // SAFETY: there is a state, because code under control calls; nothing below borrows it.
+    let mut control = unsafe { state() };
+    let tidy = control.run.tidy;
     if tidy {
-        control.tidy = false;
+        control.run.tidy = false;
     }
     tidy
 }
@@ -207,21 +207,21 @@ pub fn must_tidy() -> bool {
 /// The byte is one that the code under test accesses atomically, and its call has noted its registers.
 pub unsafe fn publish(cell: *mut u8, value: u8) {
     const RELEASE: u64 = 3;
-    // SAFETY: as above.
+    // SAFETY: the byte is there, and the code is that of a store of one byte, which has no further arguments.
     unsafe { step(cell as u64, u64::from(value), RELEASE, 0, 0, Operation::Store.code(1)) };
 }
 
 /// The value of a cell of that size.
 #[inline(always)]
 pub unsafe fn read(cell: u64, size: u32) -> u64 {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller says that a cell of that size is there.
     unsafe { if size == 8 { *(cell as *const u64) } else { read_less(cell, size) } }
 }
 
 #[cold]
 #[inline(never)]
 unsafe extern "C" fn read_less(cell: u64, size: u32) -> u64 {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller says that a cell of that size is there.
     unsafe {
         match size {
             4 => u64::from(*(cell as *const u32)),
@@ -234,14 +234,14 @@ unsafe extern "C" fn read_less(cell: u64, size: u32) -> u64 {
 /// Writes a cell of that size.
 #[inline(always)]
 pub unsafe fn write(cell: u64, size: u32, value: u64) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller says that a cell of that size is there and may be written.
     unsafe { if size == 8 { *(cell as *mut u64) = value } else { write_less(cell, size, value) } }
 }
 
 #[cold]
 #[inline(never)]
 unsafe extern "C" fn write_less(cell: u64, size: u32, value: u64) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller says that a cell of that size is there and may be written.
     unsafe {
         match size {
             4 => *(cell as *mut u32) = value as u32,
@@ -256,23 +256,26 @@ unsafe extern "C" fn write_less(cell: u64, size: u32, value: u64) {
 #[inline(always)]
 pub fn arrive(object: u64, size: u32, kind: Kind, told: Told, expected: u64, place: u64) -> bool {
     let call = site::call();
-    // SAFETY: code under control calls; the borrow ends before the thread arrives.
-    let control = unsafe { state() };
+    // SAFETY: there is a state, because code under control calls; the borrow ends before the thread goes on, or another does.
+    let mut control = unsafe { state() };
     let mut waited = false;
     if control.is_free(call.stack) {
-        let from = control.current;
+        let from = control.run.current;
         let fiber = control.fiber();
         (fiber.pc, fiber.frame, fiber.wants) = (call.pc, call.frame, Wants::Nothing);
-        control.waiting &= !(1 << (from % 64));
-        if control.looks_ahead {
-            foresee(object, size, kind, told, expected);
+        control.run.waiting &= !(1 << (from % 64));
+        if control.run.looks_ahead {
+            foresee(&mut control, object, size, kind, told, expected);
         }
-        match control.choose_quickly() {
+        let next = control.choose_quickly();
+        drop(control);
+        match next {
             Some(to) if to == from => {}
             Some(to) => hand_over(from, to),
             None => decide_and_follow(from),
         }
     } else {
+        drop(control);
         waited = arrive_rarely(object, size, kind, told, expected, place);
     }
     if !arena::in_use(object as usize, size as usize) {
@@ -293,9 +296,12 @@ fn decide_and_follow(from: usize) {
 #[cold]
 #[inline(never)]
 fn outside_of_blocks(object: u64, size: u32, kind: Kind, told: Told, expected: u64) {
-    foresee(object, size, kind, told, expected);
+    let pc = with(|control| {
+        foresee(control, object, size, kind, told, expected);
+        control.fiber().pc
+    });
     let write = kind != Kind::Read && told == Told::Never;
-    arena::check(object as usize, size as usize, write, with(|control| control.fiber().pc));
+    arena::check(object as usize, size as usize, write, pc);
 }
 
 /// The access that the thread is at.
@@ -306,8 +312,8 @@ fn access(object: u64, size: u32, kind: Kind, told: Told, expected: u64) -> Acce
 
 /// Says what the thread would do next.
 #[inline(never)]
-fn foresee(object: u64, size: u32, kind: Kind, told: Told, expected: u64) {
-    with(|control| control.foresee(access(object, size, kind, told, expected)));
+fn foresee(control: &mut Control, object: u64, size: u32, kind: Kind, told: Told, expected: u64) {
+    control.foresee(access(object, size, kind, told, expected));
 }
 
 /// The same for a thread that may wait for a change, and where loops that try again are looked at.
@@ -316,7 +322,7 @@ fn arrive_rarely(object: u64, size: u32, kind: Kind, told: Told, expected: u64, 
     let site::Call { pc, stack, .. } = site::call();
     let mut access = access(object, size, kind, told, expected);
     let waited = with(|control| {
-        let spins = control.settings.spins;
+        let spins = control.search.settings.spins;
         let fiber = control.fiber();
         let top = fiber.top;
         spins && fiber.spin.arrives(pc, top)
@@ -327,7 +333,7 @@ fn arrive_rarely(object: u64, size: u32, kind: Kind, told: Told, expected: u64, 
             with(Control::expect_change);
             Wants::Change
         }
-        Some(failure) if with(|control| control.retries.on) => {
+        Some(failure) if with(|control| control.search.retries.on) => {
             with(|control| retry::arrive(control, pc, site::registers(), &mut access, failure))
         }
         _ => Wants::Nothing,
@@ -355,36 +361,39 @@ pub struct Outcome {
 pub fn record(object: u64, size: u32, told: Told, expected: u64, outcome: Outcome) {
     let Outcome { kind, old, new, order, waited } = outcome;
     // The thread has made no other call since it arrived.
-    // SAFETY: nothing below switches or borrows the state again before the last use.
-    let control = unsafe { state() };
+    // SAFETY: there is a state, because code under control calls; the borrow ends before races are looked for.
+    let mut borrowed = unsafe { state() };
+    let control = &mut *borrowed;
     let changed = kind != Kind::Read && old != new;
-    if !control.trace.is_known() {
+    if !control.run.trace.is_known() {
         let condition = told.condition(size, expected);
-        let thread = Thread(control.current as u8);
-        control.trace.access_of(thread, Access { object, size, kind, waits: waited, condition, changed, old });
+        let thread = Thread(control.run.current as u8);
+        control.run.trace.access_of(thread, Access { object, size, kind, waits: waited, condition, changed, old });
     }
-    if waited || control.retries.attached != 0 {
+    if waited || control.run.attempts.attached != 0 {
         leave_rarely(control, waited);
     }
-    let mut of_loops = control.spinning != 0;
+    let mut of_loops = control.run.spinning != 0;
     let fiber = control.fiber();
     fiber.made += 1;
     let pc = fiber.pc;
     if changed {
         fiber.effect();
-        if control.endless.is_watching() {
+        if control.run.endless.is_watching() {
             control.wrote(object);
         }
     } else {
         fiber.spin.reads();
         fiber.spin.poll.reads(&Access::new(object, size, Kind::Read).after(old));
-        of_loops = fiber.spin.is_tidy() || control.retries.on;
+        of_loops = fiber.spin.is_tidy() || control.search.retries.on;
     }
     control.step_counted(None, false, Detail { pc, new: Some(new) });
     if of_loops {
         if changed { control.tell_loops(&Access::new(object, size, kind)) } else { read_rarely(control, told, pc) }
     }
-    if control.races.on {
+    let looked_at = control.run.races.on;
+    drop(borrowed);
+    if looked_at {
         look_for_races(object, size, kind, order, pc);
     }
 }
@@ -392,13 +401,13 @@ pub fn record(object: u64, size: u32, told: Told, expected: u64, outcome: Outcom
 /// What the access publishes and learns, and whether it races.
 #[inline(never)]
 fn look_for_races(object: u64, size: u32, kind: Kind, order: c_int, pc: u64) {
-    let (what, other) = with(|control| {
+    let (touch, other) = with(|control| {
         control.reaches(object);
-        let (thread, what) = (control.current, Packed::new(pc, kind != Kind::Read, true));
-        (what, control.races.atomic(thread, object, u64::from(size), what, kind, order))
+        let touch = Touch::new(object, u64::from(size), kind != Kind::Read, true, pc);
+        (touch, control.run.races.atomic(&mut control.process.shadow, control.run.current, touch, kind, order))
     });
     if let Some(other) = other {
-        race(Touch { address: object, size: u64::from(size), what }, Conflict::with(other));
+        race(touch, Conflict::with(other));
     }
 }
 
@@ -406,9 +415,9 @@ fn look_for_races(object: u64, size: u32, kind: Kind, order: c_int, pc: u64) {
 #[cold]
 #[inline(never)]
 fn leave_rarely(control: &mut Control, waited: bool) {
-    let attached = control.retries.attached != 0;
+    let attached = control.run.attempts.attached != 0;
     if attached && let Some(expected) = retry::leave(control) {
-        control.trace.waited(Condition::Equals(expected));
+        control.run.trace.waited(Condition::Equals(expected));
     }
     if waited {
         control.saw_change(None);
@@ -419,35 +428,21 @@ fn leave_rarely(control: &mut Control, waited: bool) {
 #[cold]
 #[inline(never)]
 fn read_rarely(control: &mut Control, told: Told, pc: u64) {
-    control.tidy = control.fiber().spin.is_tidy();
-    let Some(&access) = control.trace.accesses(control.trace.len() - 1).first() else { return };
+    control.run.tidy = control.fiber().spin.is_tidy();
+    let Some(&access) = control.run.trace.accesses(control.run.trace.len() - 1).first() else { return };
     control.fiber().spin.keep(&access);
-    if told == Told::Load && control.retries.on {
+    if told == Told::Load && control.search.retries.on {
         retry::read(control, pc, site::registers(), &access);
     }
 }
 
-/// Entry points that say in `r9`, which none of them has an argument in, what they ask for.
-macro_rules! steps {
-    ($size:expr; $($name:ident => $operation:ident;)*) => { $(
-        /// Entry point: notes the return address and the registers.
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(
-                "mov r9d, {code}",
-                "jmp {target}",
-                code = const Operation::$operation.code($size),
-                target = sym enter,
-            )
-        }
-    )* };
-}
+crate::hidden_entry!(enter => step);
 
-/// Notes the return address and the registers, for all of them.
-#[unsafe(naked)]
-unsafe extern "C" fn enter() {
-    crate::note_registers!(step)
+/// Entry points of accesses of so many bytes.
+macro_rules! steps {
+    ($size:expr; $($name:ident => $operation:ident;)*) => {
+        crate::entries_with_code! { enter; $($name => Operation::$operation.code($size);)* }
+    };
 }
 
 steps! {
@@ -521,9 +516,9 @@ pub unsafe extern "C" fn __tsan_atomic_thread_fence(order: c_int) {
         return std::sync::atomic::fence(SeqCst);
     }
     with(|control| {
-        let thread = control.current;
-        if control.races.on {
-            control.races.fence(thread, order);
+        let thread = control.run.current;
+        if control.run.races.on {
+            control.run.races.fence(thread, order);
         }
     });
 }

@@ -39,8 +39,10 @@ fn read<T>(word: *const T) {
     announce(word.cast(), size_of::<T>(), false);
 }
 
-fn wrote<T: PartialEq>(word: *const T, was: &T) {
-    // SAFETY: a word of a node that the library has just been through.
+/// # Safety
+/// The word is there.
+unsafe fn wrote<T: PartialEq>(word: *const T, was: &T) {
+    // SAFETY: the caller says that it is there.
     if unsafe { *word != *was } {
         announce(word.cast(), size_of::<T>(), true);
     }
@@ -53,11 +55,11 @@ fn wrote<T: PartialEq>(word: *const T, was: &T) {
 unsafe fn change_links(mut nodes: Vec<*mut Link>, function: impl FnOnce()) {
     nodes.sort_unstable();
     nodes.dedup();
-    // SAFETY: as promised.
+    // SAFETY: the caller says that the nodes are there.
     let before: Vec<Link> = nodes.iter().map(|&node| unsafe { *node }).collect();
     function();
     for (&node, was) in nodes.iter().zip(&before) {
-        // SAFETY: as promised.
+        // SAFETY: the nodes are still there after the function: the caller says so.
         unsafe {
             wrote(&raw const (*node).next, &was.next);
             wrote(&raw const (*node).before, &was.before);
@@ -119,7 +121,7 @@ unsafe extern "C" fn transfer(position: *mut Link, first: *mut Link, end: *mut L
 /// The header is that of a list.
 unsafe fn whole(header: *mut Link) -> Vec<*mut Link> {
     let mut nodes = vec![header];
-    // SAFETY: as promised, and the last node leads back to the header.
+    // SAFETY: the header is that of a list, so each node leads to one that is there, and the last one back to the header.
     unsafe {
         let mut node = (*header).next;
         while node != header {
@@ -250,7 +252,7 @@ unsafe fn change_nodes<R>(mut nodes: Vec<*mut Node>, function: impl FnOnce() -> 
     let before: Vec<Node> = nodes.iter().map(|&node| unsafe { *node }).collect();
     let result = function();
     for (&node, was) in nodes.iter().zip(&before) {
-        // SAFETY: as above.
+        // SAFETY: the nodes are still there after the function.
         unsafe {
             wrote(&raw const (*node).colour, &was.colour);
             wrote(&raw const (*node).parent, &was.parent);

@@ -6,64 +6,10 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use crate::abi::plain::announce;
+use crate::arch::list::{List, named};
 use crate::control::active;
 
 type S = *const c_char;
-
-/// What `va_start` makes, by the ABI of x86-64.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct List {
-    integers: u32,
-    floats: u32,
-    stack: *const u64,
-    saved: *const u8,
-}
-
-/// Where the registers of a call lie that may hold arguments: six of integers, then eight of vectors.
-const INTEGERS: u32 = 48;
-const FLOATS: u32 = 176;
-
-impl List {
-    /// Behind so many named arguments.
-    fn new(saved: *const u8, stack: *const u64, named: u32) -> Self {
-        List { integers: 8 * named, floats: INTEGERS, stack, saved }
-    }
-
-    /// The next integer or pointer.
-    unsafe fn next(&mut self) -> u64 {
-        if self.integers < INTEGERS {
-            self.integers += 8;
-            // SAFETY: inside of what was saved.
-            return unsafe { *self.saved.add(self.integers as usize - 8).cast::<u64>() };
-        }
-        // SAFETY: the caller passes as many as its format asks for.
-        unsafe { self.take_from_stack(1) }
-    }
-
-    unsafe fn take_from_stack(&mut self, words: usize) -> u64 {
-        // SAFETY: as above.
-        unsafe {
-            let value = *self.stack;
-            self.stack = self.stack.add(words);
-            value
-        }
-    }
-
-    /// Passes over a floating-point number; the long ones lie on the stack, aligned.
-    unsafe fn skip_float(&mut self, long: bool) {
-        if long {
-            self.stack = ((self.stack as usize + 15) & !15) as *const u64;
-            // SAFETY: as above.
-            unsafe { self.take_from_stack(2) };
-        } else if self.floats < FLOATS {
-            self.floats += 16;
-        } else {
-            // SAFETY: as above.
-            unsafe { self.take_from_stack(1) };
-        }
-    }
-}
 
 unsafe extern "C" {
     fn vfprintf(stream: *mut libc::FILE, format: S, list: *mut List) -> c_int;
@@ -158,14 +104,8 @@ unsafe fn read(format: S, mut list: List) {
     }
 }
 
-/// The first named arguments of a call.
-unsafe fn named<const N: usize>(saved: *const u8) -> [u64; N] {
-    // SAFETY: registers that were saved.
-    unsafe { saved.cast::<[u64; N]>().read() }
-}
-
 unsafe extern "C" fn print(saved: *const u8, stack: *const u64) -> c_int {
-    // SAFETY: what the entry point saved, of a call of `printf`; below of others.
+    // SAFETY: what the entry point saved, of a call of `printf`.
     unsafe {
         let [format] = named(saved);
         print_to(stdout, format as S, List::new(saved, stack, 1))
@@ -173,7 +113,7 @@ unsafe extern "C" fn print(saved: *const u8, stack: *const u64) -> c_int {
 }
 
 unsafe extern "C" fn print_file(saved: *const u8, stack: *const u64) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: what the entry point saved, of a call of `fprintf`.
     unsafe {
         let [stream, format] = named(saved);
         print_to(stream as *mut _, format as S, List::new(saved, stack, 2))
@@ -181,7 +121,7 @@ unsafe extern "C" fn print_file(saved: *const u8, stack: *const u64) -> c_int {
 }
 
 unsafe fn print_to(stream: *mut libc::FILE, format: S, mut list: List) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: a stream and a format of the caller, and the list of its arguments.
     unsafe {
         read(format, list);
         vfprintf(stream, format, &mut list)
@@ -189,7 +129,7 @@ unsafe fn print_to(stream: *mut libc::FILE, format: S, mut list: List) -> c_int 
 }
 
 unsafe extern "C" fn print_descriptor(saved: *const u8, stack: *const u64) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: what the entry point saved, of a call of `dprintf`.
     unsafe {
         let [descriptor, format] = named(saved);
         let mut list = List::new(saved, stack, 2);
@@ -199,7 +139,7 @@ unsafe extern "C" fn print_descriptor(saved: *const u8, stack: *const u64) -> c_
 }
 
 unsafe extern "C" fn print_string(saved: *const u8, stack: *const u64) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: what the entry point saved, of a call of `sprintf`.
     unsafe {
         let [to, format] = named(saved);
         print_into(to as *mut c_char, usize::MAX >> 1, format as S, List::new(saved, stack, 2))
@@ -207,7 +147,7 @@ unsafe extern "C" fn print_string(saved: *const u8, stack: *const u64) -> c_int 
 }
 
 unsafe extern "C" fn print_sized(saved: *const u8, stack: *const u64) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: what the entry point saved, of a call of `snprintf`.
     unsafe {
         let [to, size, format] = named(saved);
         print_into(to as *mut c_char, size as usize, format as S, List::new(saved, stack, 3))
@@ -215,7 +155,7 @@ unsafe extern "C" fn print_sized(saved: *const u8, stack: *const u64) -> c_int {
 }
 
 unsafe extern "C" fn print_allocated(saved: *const u8, stack: *const u64) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: what the entry point saved, of a call of `asprintf`.
     unsafe {
         let [to, format] = named(saved);
         let mut list = List::new(saved, stack, 2);
@@ -227,7 +167,7 @@ unsafe extern "C" fn print_allocated(saved: *const u8, stack: *const u64) -> c_i
 
 /// The length is found out before anything is written.
 unsafe fn print_into(to: *mut c_char, size: usize, format: S, mut list: List) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: a format of the caller, the list of its arguments, and room for so many bytes.
     unsafe {
         if active() {
             read(format, list);
@@ -250,7 +190,7 @@ unsafe extern "C" fn list_print(format: S, list: *mut List) -> c_int {
 }
 
 unsafe extern "C" fn list_print_file(stream: *mut libc::FILE, format: S, list: *mut List) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: a stream, a format and a list of the caller.
     unsafe {
         read(format, *list);
         vfprintf(stream, format, list)
@@ -258,55 +198,16 @@ unsafe extern "C" fn list_print_file(stream: *mut libc::FILE, format: S, list: *
 }
 
 unsafe extern "C" fn list_print_string(to: *mut c_char, format: S, list: *mut List) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: room, a format and a list of the caller.
     unsafe { print_into(to, usize::MAX >> 1, format, *list) }
 }
 
 unsafe extern "C" fn list_print_sized(to: *mut c_char, size: usize, format: S, list: *mut List) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: room for so many bytes, a format and a list of the caller.
     unsafe { print_into(to, size, format, *list) }
 }
 
-/// Entry points that note where they were called from and save all registers that may hold arguments.
-macro_rules! variadic {
-    ($($name:ident => $target:path;)*) => { $(
-        /// Entry point: saves what `va_start` would.
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(
-                "mov r10, qword ptr [rip + selvedge_site@GOTTPOFF]",
-                "mov r11, [rsp]",
-                "mov fs:[r10], r11",
-                "mov fs:[r10 + 24], rbp",
-                "lea r11, [rsp + 8]",
-                "sub rsp, 184",
-                "mov [rsp], rdi",
-                "mov [rsp + 8], rsi",
-                "mov [rsp + 16], rdx",
-                "mov [rsp + 24], rcx",
-                "mov [rsp + 32], r8",
-                "mov [rsp + 40], r9",
-                "movups [rsp + 48], xmm0",
-                "movups [rsp + 64], xmm1",
-                "movups [rsp + 80], xmm2",
-                "movups [rsp + 96], xmm3",
-                "movups [rsp + 112], xmm4",
-                "movups [rsp + 128], xmm5",
-                "movups [rsp + 144], xmm6",
-                "movups [rsp + 160], xmm7",
-                "mov rdi, rsp",
-                "mov rsi, r11",
-                "call {target}",
-                "add rsp, 184",
-                "ret",
-                target = sym $target,
-            )
-        }
-    )* };
-}
-
-variadic! {
+crate::entries_variadic! {
     __wrap_printf => print;
     __wrap_fprintf => print_file;
     __wrap_dprintf => print_descriptor;

@@ -5,11 +5,12 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use selvedge_driver::FindingKind;
+use selvedge_protocol::Cause;
 
+use crate::arch::site;
 use crate::control::active;
 use crate::fiber::fail;
-use crate::{site, sys};
+use crate::sys;
 
 crate::entries! {
     __wrap__ZNK7testing8internal12AssertHelperaSERKNS_7MessageE => assert_at;
@@ -43,10 +44,10 @@ unsafe extern "C" fn assert_at(helper: *const *const Part, _message: *const c_vo
         return;
     }
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let message = format!("assertion of GoogleTest failed at {file}:{}: {text}", part.line);
+    let cause = Cause::GoogleTest { file, line: part.line, text };
     if active() {
-        fail(FindingKind::Assertion, message, pc);
+        fail(cause, pc);
     }
-    sys::complain(&message);
+    sys::complain(&cause.to_string());
     sys::complain("\n");
 }

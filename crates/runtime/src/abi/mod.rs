@@ -1,17 +1,13 @@
 //! What the compilers' thread-sanitizer passes call: gcc 12, clang 14 to 19, rustc 1.95.
 
 pub mod annotate;
-pub mod assembly;
 pub mod atomic;
 pub mod containers;
 pub mod formatted;
-pub mod frame;
 pub mod gtest;
-pub mod left_over;
 pub mod outside;
 pub mod plain;
 pub mod sized;
 pub mod strings;
 pub mod texts;
-pub mod unseen;
 pub mod wide;

@@ -4,16 +4,17 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Kind};
+use selvedge_protocol::{self as protocol, Cause, Out, Race};
 
+use crate::arch::site;
 use crate::control::{STACKS, active, private, state, with};
 use crate::fiber::{Wants, fail};
 use crate::memory::arena;
 use crate::posix::attempt;
 use crate::race::{Conflict, Quickly, Touch};
 use crate::shadow::{Cell, Packed};
-use crate::{point, site, spin};
+use crate::{point, spin};
 
 /// Looks at an access of the code under test, to an address that is not in the stack of the thread that runs. Most are to a few bytes of memory that is in
 /// use, by a thread that does not go round a loop, in a run that is not looked at for data races: for these it saves no register.
@@ -22,14 +23,16 @@ pub unsafe extern "C" fn look_at(address: usize, size: usize, write: bool, pc: u
     if !active() {
         return;
     }
-    // SAFETY: code under control calls, and nothing here switches.
-    let control = unsafe { state() };
+    // SAFETY: there is a state, because code under control calls; the borrow ends before more is looked at.
+    let mut control = unsafe { state() };
     let below = arena::inside(address) || (address as u64) < STACKS;
-    let noted = control.fiber().notes(write) || control.endless.is_drifting();
+    let noted = control.fiber().notes(write) || control.run.endless.is_drifting();
     let easy = below && arena::in_use(address, size) && !noted;
+    let looked_at = control.run.races.on;
+    drop(control);
     if !easy {
         look_closely(address, size, write, pc)
-    } else if control.races.on {
+    } else if looked_at {
         look_for_races(address, size, write, pc)
     }
 }
@@ -53,22 +56,30 @@ pub fn announce(address: *const c_void, size: usize, write: bool) {
 /// The rest of a look where there is nothing else to do.
 #[inline(never)]
 extern "C" fn look_for_races(address: usize, size: usize, write: bool, pc: u64) {
-    // SAFETY: code under control calls, and nothing here switches.
-    let control = unsafe { state() };
+    // SAFETY: there is a state, because code under control calls; the borrow ends before more is looked at.
+    let mut borrowed = unsafe { state() };
+    let control = &mut *borrowed;
     control.note_plain(pc);
     let touch = Touch::new(address as u64, size as u64, write, false, pc);
-    match control.races.touch_quickly(control.current, touch) {
+    let current = control.run.current;
+    let looked = control.run.races.touch_quickly(&mut control.process.shadow, current, touch);
+    drop(borrowed);
+    match looked {
         Quickly::Done => {}
-        Quickly::Compare(cell, access) => compare(cell, access, address, size),
+        // SAFETY: the cell was found just now.
+        Quickly::Compare(cell, access) => unsafe { compare(cell, access, address, size) },
         Quickly::Far => look_closely(address, size, write, pc),
     }
 }
 
 /// The rest of a look at a cell that others have touched.
+///
+/// # Safety
+/// The cell was found a moment ago, and nothing has touched the tables since.
 #[inline(never)]
-fn compare(cell: *mut Cell, access: Packed, address: usize, size: usize) {
-    // SAFETY: the cell was found a moment ago, and nothing has touched the tables since.
-    let other = with(|control| control.races.compare(unsafe { &mut *cell }, access));
+unsafe fn compare(cell: *mut Cell, access: Packed, address: usize, size: usize) {
+    // SAFETY: the caller says that the cell is still there.
+    let other = with(|control| control.run.races.compare(unsafe { &mut *cell }, access));
     if let Some(other) = other {
         let touch = Touch { address: address as u64, size: size as u64, what: access.by_nobody() };
         race(touch, Conflict::with(other));
@@ -83,27 +94,27 @@ extern "C" fn look_closely(address: usize, size: usize, write: bool, pc: u64) {
     let touch = Touch::new(address as u64, size as u64, write, false, pc);
     let other = with(|control| {
         let own = control.fiber().holds(address as u64);
-        if write && !own && control.endless.is_watching() {
+        if write && !own && control.run.endless.is_watching() {
             control.wrote(address as u64);
         }
-        if control.endless.is_drifting() {
-            control.endless.touches(address as u64, size as u64);
+        if control.run.endless.is_drifting() {
+            control.run.endless.touches(address as u64, size as u64);
         }
         if write && !own {
             control.fiber().effect();
         } else {
             control.fiber().trail.plain(address as u64, size, write);
         }
-        if !control.races.on {
+        if !control.run.races.on {
             return None;
         }
-        if own && !control.stacks_shared {
+        if own && !control.search.stacks_shared {
             return None;
         }
         control.reaches(address as u64);
         control.note_plain(pc);
-        let current = control.current;
-        control.races.touch(current, touch)
+        let current = control.run.current;
+        control.run.races.touch(&mut control.process.shadow, current, touch)
     });
     if let Some(other) = other {
         race(touch, Conflict::with(other));
@@ -114,28 +125,20 @@ extern "C" fn look_closely(address: usize, size: usize, write: bool, pc: u64) {
 #[cold]
 pub fn race(touch: Touch, conflict: Conflict) -> ! {
     with(|control| control.races_with(conflict.thread, conflict.pc));
-    let verb = |write, atomic| match (write, atomic) {
-        (true, false) => "write",
-        (false, false) => "read",
-        (true, true) => "atomic write",
-        (false, true) => "atomic read",
+    let found = Race {
+        address: touch.address,
+        size: touch.size,
+        here: protocol::Touch { write: touch.what.write(), atomic: touch.what.atomic() },
+        there: protocol::Touch { write: conflict.write, atomic: conflict.atomic },
+        thread: conflict.thread,
+        pc: conflict.pc,
     };
-    let message = format!(
-        "{} at {:#x}: {} here, {} by T{} at {:#x}, and nothing orders them",
-        arena::bytes(touch.size),
-        touch.address,
-        verb(touch.what.write(), touch.what.atomic()),
-        verb(conflict.write, conflict.atomic),
-        conflict.thread,
-        conflict.pc
-    );
     // A lock in assembly is often given back by a plain store, and the language does not say what that means.
     let mixed = touch.what.atomic() != conflict.atomic;
-    if mixed && with(|control| control.objects.assembled.contains(&(touch.address & !7))) {
-        let message = format!("inline assembly beside plain accesses is not controlled: {message}");
-        fail(FindingKind::Uncontrolled, message, touch.what.pc());
+    if mixed && with(|control| control.run.objects.assembled.contains(&(touch.address & !7))) {
+        fail(Cause::Out(Out::MixedAssembly(found)), touch.what.pc());
     }
-    fail(FindingKind::DataRace, format!("data race on {message}"), touch.what.pc())
+    fail(Cause::Race(found), touch.what.pc())
 }
 
 fn volatile(address: *mut c_void, size: usize, write: bool) {
@@ -151,11 +154,11 @@ fn volatile(address: *mut c_void, size: usize, write: bool) {
     point::arrive(access, Wants::Nothing, pc);
     arena::check(address as usize, size, write, pc);
     with(|control| {
-        control.trace.access(access);
+        control.run.trace.access(access);
         point::finish(control, None, false, None);
         control.fiber().effect();
         // The thread writes before anybody else goes.
-        if control.spinning != 0 {
+        if control.run.spinning != 0 {
             control.tell_loops(&access);
         }
     });
@@ -165,7 +168,8 @@ fn volatile(address: *mut c_void, size: usize, write: bool) {
 fn volatile_read(access: Access, pc: u64) {
     let attempt = attempt::arrive(access, pc);
     arena::check(access.object as usize, access.size as usize, false, pc);
-    let value = spin::value_at(&access);
+    // SAFETY: the code under test is about to read it, and it was checked.
+    let value = unsafe { spin::value_at(&access) };
     with(|control| attempt.fails(control, value, false));
 }
 

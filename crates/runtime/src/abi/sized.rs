@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use selvedge_explore::Kind;
 
 use crate::abi::atomic::{self, Outcome, Told};
+use crate::arch::switch;
 use crate::control::active;
-use crate::switch;
 
 type P = *mut c_void;
 
@@ -30,7 +30,7 @@ pub fn word(bytes: &[u8]) -> u64 {
 /// # Safety
 /// The caller's own memory, of that size, while nobody else runs.
 unsafe fn bytes<'a>(address: P, size: usize) -> &'a mut [u8] {
-    // SAFETY: as promised.
+    // SAFETY: the caller says that so many bytes are there, and that nobody else runs.
     unsafe { std::slice::from_raw_parts_mut(address.cast::<u8>(), size) }
 }
 
@@ -59,7 +59,7 @@ impl Operation {
     /// # Safety
     /// All places have that size, and nobody else runs. They may be the same, as for the original.
     unsafe fn apply(self, cell: P, size: usize) -> bool {
-        // SAFETY: as promised; `copy` lets places be the same.
+        // SAFETY: the caller says that all places are there; `copy` lets them be the same.
         unsafe {
             match self {
                 Operation::Load(to) => to.cast::<u8>().copy_from(cell.cast(), size),
@@ -82,8 +82,11 @@ impl Operation {
 }
 
 /// The same for code that is not under control: one after the other.
+///
+/// # Safety
+/// The cell and all places of the operation have that size, and are those of an access that the code under test makes.
 #[cold]
-fn outside(operation: Operation, cell: P, size: usize) -> bool {
+unsafe fn outside(operation: Operation, cell: P, size: usize) -> bool {
     static BUSY: AtomicBool = AtomicBool::new(false);
     while BUSY.swap(true, Ordering::Acquire) {
         std::hint::spin_loop();
@@ -94,8 +97,10 @@ fn outside(operation: Operation, cell: P, size: usize) -> bool {
     done
 }
 
+/// # Safety
+/// The cell and all places of the operation have that size, and are those of an access that the code under test makes.
 #[inline(never)]
-fn access(operation: Operation, cell: P, size: usize, order: c_int, failure: c_int) -> bool {
+unsafe fn access(operation: Operation, cell: P, size: usize, order: c_int, failure: c_int) -> bool {
     let short = u32::try_from(size).unwrap_or(u32::MAX);
     let told = if matches!(operation, Operation::Compare(..)) { Told::Apart } else { Told::Never };
     let expected = match operation {
@@ -106,9 +111,9 @@ fn access(operation: Operation, cell: P, size: usize, order: c_int, failure: c_i
     let waited = atomic::arrive(cell as u64, short, operation.kind(), told, expected, 0);
     // SAFETY: the caller's cell; nobody else runs.
     let before = unsafe { bytes(cell, size) }.to_vec();
-    // SAFETY: as above.
+    // SAFETY: the places that the code under test named, of that size; nobody else runs.
     let done = unsafe { operation.apply(cell, size) };
-    // SAFETY: as above.
+    // SAFETY: the cell of the code under test; what was changed is not borrowed any more.
     let after = unsafe { bytes(cell, size) };
     let (old, mut new) = (word(&before), word(after));
     if old == new && before != *after {
@@ -119,31 +124,38 @@ fn access(operation: Operation, cell: P, size: usize, order: c_int, failure: c_i
     done
 }
 
-fn step(operation: Operation, cell: P, size: usize, order: c_int, failure: c_int) -> bool {
+/// # Safety
+/// The cell and all places of the operation have that size, and are those of an access that the code under test makes.
+unsafe fn step(operation: Operation, cell: P, size: usize, order: c_int, failure: c_int) -> bool {
     if size == 0 {
         return true;
     }
     if !active() {
-        return outside(operation, cell, size);
+        // SAFETY: the caller says that all places are there.
+        return unsafe { outside(operation, cell, size) };
     }
-    let done = access(operation, cell, size, order, failure);
+    // SAFETY: the caller says that all places are there.
+    let done = unsafe { access(operation, cell, size, order, failure) };
     if atomic::must_tidy() {
-        // SAFETY: as in `atomic`.
+        // SAFETY: below the stack pointer is nothing that anybody needs, and the step that was made has seen to it that there is room.
         unsafe { switch::wipe(0) };
     }
     done
 }
 
 unsafe extern "C" fn load(size: usize, cell: P, to: P, order: c_int) {
-    step(Operation::Load(to), cell, size, order, order);
+    // SAFETY: the caller's cell and place, of that size.
+    unsafe { step(Operation::Load(to), cell, size, order, order) };
 }
 
 unsafe extern "C" fn store(size: usize, cell: P, from: P, order: c_int) {
-    step(Operation::Put(from, None), cell, size, order, order);
+    // SAFETY: the caller's cell and place, of that size.
+    unsafe { step(Operation::Put(from, None), cell, size, order, order) };
 }
 
 unsafe extern "C" fn exchange(size: usize, cell: P, from: P, to: P, order: c_int) {
-    step(Operation::Put(from, Some(to)), cell, size, order, order);
+    // SAFETY: the caller's cell and places, of that size.
+    unsafe { step(Operation::Put(from, Some(to)), cell, size, order, order) };
 }
 
 unsafe extern "C" fn compare_exchange(
@@ -154,7 +166,8 @@ unsafe extern "C" fn compare_exchange(
     order: c_int,
     failure: c_int,
 ) -> c_int {
-    c_int::from(step(Operation::Compare(expected, new), cell, size, order, failure))
+    // SAFETY: the caller's cell and places, of that size.
+    c_int::from(unsafe { step(Operation::Compare(expected, new), cell, size, order, failure) })
 }
 
 crate::entries! {

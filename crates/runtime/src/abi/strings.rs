@@ -26,7 +26,7 @@ unsafe fn compared(one: P, other: P, size: usize, string: bool) -> usize {
 
 unsafe fn reads_both(one: P, other: P, size: usize, string: bool) {
     if active() {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller says that what is compared is there, up to where it differs or ends.
         let size = unsafe { compared(one, other, size, string) };
         announce(one, size, false);
         announce(other, size, false);
@@ -42,7 +42,7 @@ unsafe extern "C" fn compare(one: P, other: P, size: usize) -> c_int {
 }
 
 unsafe extern "C" fn compare_strings(one: S, other: S) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: two strings of the caller.
     unsafe {
         reads_both(one.cast(), other.cast(), usize::MAX, true);
         libc::strcmp(one, other)
@@ -50,7 +50,7 @@ unsafe extern "C" fn compare_strings(one: S, other: S) -> c_int {
 }
 
 unsafe extern "C" fn compare_beginnings(one: S, other: S, size: usize) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: two strings of the caller, or so many bytes of each.
     unsafe {
         reads_both(one.cast(), other.cast(), size, true);
         libc::strncmp(one, other, size)
@@ -58,21 +58,21 @@ unsafe extern "C" fn compare_beginnings(one: S, other: S, size: usize) -> c_int 
 }
 
 unsafe extern "C" fn length(string: S) -> usize {
-    // SAFETY: as above.
+    // SAFETY: a string of the caller.
     let length = unsafe { libc::strlen(string) };
     announce(string.cast(), length + 1, false);
     length
 }
 
 unsafe extern "C" fn find(bytes: P, byte: c_int, size: usize) -> *mut c_void {
-    // SAFETY: as above.
+    // SAFETY: so many bytes of the caller's.
     let found = unsafe { libc::memchr(bytes, byte, size) };
     announce(bytes, if found.is_null() { size } else { found as usize - bytes as usize + 1 }, false);
     found
 }
 
 unsafe extern "C" fn copy_beginning(to: *mut c_char, from: S, size: usize) -> *mut c_char {
-    // SAFETY: as above.
+    // SAFETY: a string, or so many bytes of one, and room for so many.
     unsafe {
         announce(from.cast(), (libc::strnlen(from, size) + 1).min(size), false);
         announce(to as P, size, true);
@@ -81,7 +81,7 @@ unsafe extern "C" fn copy_beginning(to: *mut c_char, from: S, size: usize) -> *m
 }
 
 unsafe extern "C" fn append(to: *mut c_char, from: S) -> *mut c_char {
-    // SAFETY: as above.
+    // SAFETY: two strings, with room for both behind the first.
     unsafe {
         let (before, more) = (libc::strlen(to), libc::strlen(from) + 1);
         announce(from.cast(), more, false);
@@ -93,10 +93,10 @@ unsafe extern "C" fn append(to: *mut c_char, from: S) -> *mut c_char {
 
 /// What a search for a byte in a string reads: up to the byte, or to the end.
 unsafe extern "C" fn find_first(string: S, byte: c_int) -> *mut c_char {
-    // SAFETY: as above.
+    // SAFETY: a string of the caller.
     let found = unsafe { libc::strchr(string, byte) };
     let before = match found.is_null() {
-        // SAFETY: as above.
+        // SAFETY: a string of the caller.
         true => unsafe { libc::strlen(string) },
         false => found as usize - string as usize,
     };
@@ -105,14 +105,14 @@ unsafe extern "C" fn find_first(string: S, byte: c_int) -> *mut c_char {
 }
 
 unsafe extern "C" fn find_last(string: S, byte: c_int) -> *mut c_char {
-    // SAFETY: as above.
+    // SAFETY: a string of the caller.
     let (found, length) = unsafe { (libc::strrchr(string, byte), libc::strlen(string)) };
     announce(string.cast(), length + 1, false);
     found
 }
 
 unsafe extern "C" fn find_string(string: S, wanted: S) -> *mut c_char {
-    // SAFETY: as above.
+    // SAFETY: two strings of the caller.
     unsafe {
         let (found, size) = (libc::strstr(string, wanted), libc::strlen(wanted));
         announce(wanted.cast(), size + 1, false);
@@ -123,14 +123,14 @@ unsafe extern "C" fn find_string(string: S, wanted: S) -> *mut c_char {
 }
 
 unsafe extern "C" fn length_up_to(string: S, size: usize) -> usize {
-    // SAFETY: as above.
+    // SAFETY: a string of the caller, or so many bytes of one.
     let length = unsafe { libc::strnlen(string, size) };
     announce(string.cast(), (length + 1).min(size), false);
     length
 }
 
 unsafe extern "C" fn compare_letters(one: S, other: S) -> c_int {
-    // SAFETY: as above; what differs only in case is read, too, and a little less is announced.
+    // SAFETY: two strings of the caller. What differs only in case is read, too, so a little less is announced.
     unsafe {
         reads_both(one.cast(), other.cast(), usize::MAX, true);
         libc::strcasecmp(one, other)
@@ -138,7 +138,7 @@ unsafe extern "C" fn compare_letters(one: S, other: S) -> c_int {
 }
 
 unsafe extern "C" fn duplicate(string: S) -> *mut c_char {
-    // SAFETY: as above.
+    // SAFETY: a string of the caller.
     unsafe {
         announce(string.cast(), libc::strlen(string) + 1, false);
         libc::strdup(string)
@@ -146,7 +146,7 @@ unsafe extern "C" fn duplicate(string: S) -> *mut c_char {
 }
 
 unsafe extern "C" fn append_beginning(to: *mut c_char, from: S, size: usize) -> *mut c_char {
-    // SAFETY: as above.
+    // SAFETY: two strings, with room for both behind the first.
     unsafe {
         let (before, more) = (libc::strlen(to), libc::strnlen(from, size));
         announce(from.cast(), (more + 1).min(size), false);
@@ -158,7 +158,7 @@ unsafe extern "C" fn append_beginning(to: *mut c_char, from: S, size: usize) -> 
 
 /// Copies a string; where its end is.
 unsafe extern "C" fn copy_to_end(to: *mut c_char, from: S) -> *mut c_char {
-    // SAFETY: as above.
+    // SAFETY: a string, and room for it.
     unsafe {
         let length = libc::strlen(from);
         announce(from.cast(), length + 1, false);
@@ -171,13 +171,13 @@ unsafe extern "C" fn copy_to_end(to: *mut c_char, from: S) -> *mut c_char {
 unsafe extern "C" fn copy_bytes_to_end(to: *mut c_void, from: P, size: usize) -> *mut c_void {
     announce(from, size, false);
     announce(to, size, true);
-    // SAFETY: as above.
+    // SAFETY: so many bytes, and room for as many.
     unsafe { libc::memcpy(to, from, size).add(size) }
 }
 
 unsafe extern "C" fn zero(bytes: *mut c_void, size: usize) {
     announce(bytes, size, true);
-    // SAFETY: as above.
+    // SAFETY: so many bytes that the caller may write.
     unsafe { libc::memset(bytes, 0, size) };
 }
 

@@ -90,7 +90,7 @@ unsafe extern "C" fn compare_beginnings_of_letters(one: S, other: S, size: usize
 }
 
 unsafe extern "C" fn duplicate_beginning(string: S, size: usize) -> *mut c_char {
-    // SAFETY: as above.
+    // SAFETY: a string of the caller, or so many bytes of one.
     unsafe {
         announce(string.cast(), (libc::strnlen(string, size) + 1).min(size), false);
         libc::strndup(string, size)
@@ -98,7 +98,7 @@ unsafe extern "C" fn duplicate_beginning(string: S, size: usize) -> *mut c_char 
 }
 
 unsafe extern "C" fn find_bytes(bytes: P, size: usize, wanted: P, length: usize) -> *mut c_void {
-    // SAFETY: as above.
+    // SAFETY: so many bytes of the caller's, twice.
     let found = unsafe { libc::memmem(bytes, size, wanted, length) };
     announce(wanted, length, false);
     announce(bytes, if found.is_null() { size } else { found as usize - bytes as usize + length }, false);
@@ -106,7 +106,7 @@ unsafe extern "C" fn find_bytes(bytes: P, size: usize, wanted: P, length: usize)
 }
 
 unsafe extern "C" fn find_last_byte(bytes: P, byte: c_int, size: usize) -> *mut c_void {
-    // SAFETY: as above.
+    // SAFETY: so many bytes of the caller's.
     let found = unsafe { memrchr(bytes, byte, size) };
     let before = if found.is_null() { 0 } else { found as usize - bytes as usize };
     announce((bytes as usize + before) as P, size - before, false);
@@ -115,7 +115,7 @@ unsafe extern "C" fn find_last_byte(bytes: P, byte: c_int, size: usize) -> *mut 
 
 /// Cuts off the first part of a string, which is written to if it ends before the string does.
 unsafe extern "C" fn cut(string: *mut *mut c_char, ends: S) -> *mut c_char {
-    // SAFETY: as above.
+    // SAFETY: the caller's pointer to a string, or to null, which may be written, and a string.
     unsafe {
         announce(string as P, size_of::<S>(), true);
         let first = *string;
@@ -133,7 +133,7 @@ unsafe extern "C" fn cut(string: *mut *mut c_char, ends: S) -> *mut c_char {
 
 /// The next word of a string, behind which a zero byte is written.
 unsafe extern "C" fn next_word(string: *mut c_char, ends: S, kept: *mut *mut c_char) -> *mut c_char {
-    // SAFETY: as above.
+    // SAFETY: strings of the caller's, and a place of its own that says how far it is.
     unsafe {
         announce(kept as P, size_of::<S>(), true);
         let from = if string.is_null() { *kept } else { string };
@@ -151,7 +151,7 @@ unsafe extern "C" fn next_word(string: *mut c_char, ends: S, kept: *mut *mut c_c
 }
 
 unsafe extern "C" fn copy_beginning_to_end(to: *mut c_char, from: S, size: usize) -> *mut c_char {
-    // SAFETY: as above.
+    // SAFETY: a string, or so many bytes of one, and room for so many.
     unsafe {
         announce(from.cast(), (libc::strnlen(from, size) + 1).min(size), false);
         announce(to as P, size, true);
@@ -160,7 +160,7 @@ unsafe extern "C" fn copy_beginning_to_end(to: *mut c_char, from: S, size: usize
 }
 
 unsafe extern "C" fn copy_up_to(to: *mut c_void, from: P, byte: c_int, size: usize) -> *mut c_void {
-    // SAFETY: as above.
+    // SAFETY: so many bytes, and room for as many.
     unsafe {
         let found = libc::memchr(from, byte, size);
         let copied = if found.is_null() { size } else { found as usize - from as usize + 1 };
@@ -172,25 +172,25 @@ unsafe extern "C" fn copy_up_to(to: *mut c_void, from: P, byte: c_int, size: usi
 
 unsafe extern "C" fn zero_for_certain(bytes: *mut c_void, size: usize) {
     announce(bytes, size, true);
-    // SAFETY: as above.
+    // SAFETY: so many bytes that the caller may write.
     unsafe { explicit_bzero(bytes, size) };
 }
 
 unsafe extern "C" fn write_file(from: P, size: usize, count: usize, stream: *mut libc::FILE) -> usize {
     announce(from, size.saturating_mul(count), false);
-    // SAFETY: as above.
+    // SAFETY: a stream, and what the caller has to write to it.
     unsafe { libc::fwrite(from, size, count, stream) }
 }
 
 unsafe extern "C" fn wide_length(string: W) -> usize {
-    // SAFETY: as above.
+    // SAFETY: a string of wide characters.
     let length = unsafe { wcslen(string) };
     announce(string.cast(), 4 * (length + 1), false);
     length
 }
 
 unsafe extern "C" fn compare_wide(one: W, other: W) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: two strings of wide characters, each read up to where they differ or end.
     unsafe {
         let mut at = 0;
         while *one.add(at) == *other.add(at) && *one.add(at) != 0 {
@@ -203,7 +203,7 @@ unsafe extern "C" fn compare_wide(one: W, other: W) -> c_int {
 }
 
 unsafe extern "C" fn copy_wide(to: *mut u32, from: W) -> *mut u32 {
-    // SAFETY: as above.
+    // SAFETY: a string of wide characters, and room for it.
     unsafe {
         let size = 4 * (wcslen(from) + 1);
         announce(from.cast(), size, false);
@@ -215,13 +215,13 @@ unsafe extern "C" fn copy_wide(to: *mut u32, from: W) -> *mut u32 {
 unsafe extern "C" fn copy_wides(to: *mut u32, from: W, count: usize) -> *mut u32 {
     announce(from.cast(), 4 * count, false);
     announce(to as P, 4 * count, true);
-    // SAFETY: as above.
+    // SAFETY: so many wide characters, and room for as many.
     unsafe { libc::memmove(to.cast(), from.cast(), 4 * count).cast() }
 }
 
 unsafe extern "C" fn fill_wide(to: *mut u32, value: u32, count: usize) -> *mut u32 {
     announce(to as P, 4 * count, true);
-    // SAFETY: as above.
+    // SAFETY: room for so many wide characters.
     unsafe { std::slice::from_raw_parts_mut(to, count).fill(value) };
     to
 }

@@ -6,8 +6,8 @@ use std::ffi::c_int;
 use selvedge_explore::Kind;
 
 use crate::abi::atomic::{self, Outcome, Told};
+use crate::arch::{switch, wide};
 use crate::control::active;
-use crate::switch;
 
 const SIZE: u32 = 16;
 
@@ -17,14 +17,8 @@ struct Shared(std::cell::UnsafeCell<u128>);
 
 impl Shared {
     fn compare_exchange(&self, expected: u128, new: u128) -> u128 {
-        let (mut low, mut high) = (expected as u64, (expected >> 64) as u64);
-        // SAFETY: the cell is aligned to sixteen bytes, as the instruction wants; `rbx` is put back.
-        unsafe {
-            std::arch::asm!("xchg {new_low}, rbx", "lock cmpxchg16b [{cell}]", "mov rbx, {new_low}",
-                cell = in(reg) self.0.get(), new_low = inout(reg) new as u64 => _, in("rcx") (new >> 64) as u64,
-                inout("rax") low, inout("rdx") high, options(nostack));
-        }
-        u128::from(high) << 64 | u128::from(low)
+        // SAFETY: compilers align what they access in this way to sixteen bytes.
+        unsafe { wide::compare_exchange(self.0.get(), expected, new) }
     }
 
     fn update(&self, f: impl Fn(u128) -> u128) -> u128 {
@@ -39,8 +33,10 @@ impl Shared {
     }
 }
 
-fn shared(cell: *mut u128) -> &'static Shared {
-    // SAFETY: the caller's cell, shared with other atomic accesses.
+/// # Safety
+/// The cell is there for as long as this is used, and all others who access it do so atomically.
+unsafe fn shared(cell: *mut u128) -> &'static Shared {
+    // SAFETY: the caller says that it is there, and a cell has no more than its value.
     unsafe { &*cell.cast::<Shared>() }
 }
 
@@ -64,14 +60,15 @@ fn arrive(cell: *mut u128, kind: Kind, told: Told, expected: u64, place: u64) ->
 fn record(cell: *mut u128, told: Told, expected: u64, outcome: Outcome) {
     atomic::record(cell as u64, SIZE, told, expected, outcome);
     if atomic::must_tidy() {
-        // SAFETY: as in `atomic`.
+        // SAFETY: below the stack pointer is nothing that anybody needs, and the step that was made has seen to it that there is room.
         unsafe { switch::wipe(0) };
     }
 }
 
 unsafe extern "C" fn load(cell: *mut u128, order: c_int) -> u128 {
     if !active() {
-        return shared(cell).update(|old| old);
+        // SAFETY: the caller's cell, which it accesses in this way.
+        return unsafe { shared(cell) }.update(|old| old);
     }
     let waited = arrive(cell, Kind::Read, Told::Load, 0, 0);
     // SAFETY: the caller's cell; nobody else runs.
@@ -81,28 +78,33 @@ unsafe extern "C" fn load(cell: *mut u128, order: c_int) -> u128 {
     value
 }
 
-fn update(cell: *mut u128, order: c_int, kind: Kind, f: impl Fn(u128) -> u128) -> u128 {
+/// # Safety
+/// The cell is that of an atomic access that the code under test makes.
+unsafe fn update(cell: *mut u128, order: c_int, kind: Kind, f: impl Fn(u128) -> u128) -> u128 {
     if !active() {
-        return shared(cell).update(f);
+        // SAFETY: the caller's cell, which it accesses in this way.
+        return unsafe { shared(cell) }.update(f);
     }
     let waited = arrive(cell, kind, Told::Never, 0, 0);
-    // SAFETY: as above.
+    // SAFETY: the cell of the access that the code under test makes, and nobody else runs.
     let found = unsafe { *cell };
     let value = f(found);
-    // SAFETY: as above.
+    // SAFETY: the cell of the access that the code under test makes, and nobody else runs.
     unsafe { *cell = value };
     record(cell, Told::Never, 0, Outcome { kind, old: word(found), new: changed(found, value), order, waited });
     found
 }
 
 unsafe extern "C" fn store(cell: *mut u128, value: u128, order: c_int) {
-    update(cell, order, Kind::Write, |_| value);
+    // SAFETY: the caller's cell, which it accesses in this way.
+    unsafe { update(cell, order, Kind::Write, |_| value) };
 }
 
 macro_rules! updates {
     ($($name:ident: |$old:ident, $value:ident| $new:expr;)*) => { $(
         unsafe extern "C" fn $name(cell: *mut u128, $value: u128, order: c_int) -> u128 {
-            update(cell, order, Kind::Update, |$old| $new)
+            // SAFETY: the caller's cell, which it accesses in this way.
+            unsafe { update(cell, order, Kind::Update, |$old| $new) }
         }
     )* };
 }
@@ -124,10 +126,13 @@ unsafe extern "C" fn compare_exchange_val(
     order: c_int,
     failure: c_int,
 ) -> u128 {
-    try_exchange(cell, expected, new, (order, failure), (Told::Answer, 0))
+    // SAFETY: the caller's cell, which it accesses in this way.
+    unsafe { try_exchange(cell, expected, new, (order, failure), (Told::Answer, 0)) }
 }
 
-fn try_exchange(
+/// # Safety
+/// The cell is that of an atomic access that the code under test makes.
+unsafe fn try_exchange(
     cell: *mut u128,
     expected: u128,
     new: u128,
@@ -135,18 +140,19 @@ fn try_exchange(
     (told, place): (Told, u64),
 ) -> u128 {
     if !active() {
-        return shared(cell).compare_exchange(expected, new);
+        // SAFETY: the caller's cell, which it accesses in this way.
+        return unsafe { shared(cell) }.compare_exchange(expected, new);
     }
     let wanted = word(expected);
     let waited = arrive(cell, Kind::Update, told, wanted, place);
-    // SAFETY: as above.
+    // SAFETY: the cell of the access that the code under test makes, and nobody else runs.
     let found = unsafe { *cell };
     let old = word(found);
     if found != expected {
         record(cell, told, wanted, Outcome { kind: Kind::Read, old, new: old, order: failure, waited });
         return found;
     }
-    // SAFETY: as above.
+    // SAFETY: the cell of the access that the code under test makes, and nobody else runs.
     unsafe { *cell = new };
     record(cell, told, wanted, Outcome { kind: Kind::Update, old, new: changed(found, new), order, waited });
     found
@@ -159,7 +165,7 @@ unsafe extern "C" fn compare_exchange(
     order: c_int,
     failure: c_int,
 ) -> c_int {
-    // SAFETY: as above; `expected` is the caller's own.
+    // SAFETY: the cell and the place of the expected value are the caller's.
     unsafe {
         let wanted = *expected;
         let found = try_exchange(cell, wanted, new, (order, failure), (Told::Stored, expected as u64));

@@ -9,7 +9,7 @@
 //!
 //! A thread that only waits in a loop, and tries a lock made of atomics whenever another has it, is not taken for one that goes: what it looks at must not change in the cycle.
 //!
-//! A word of memory may differ in which threads only count: every step of the cycle that touches it writes it whatever it finds there, and nobody looks at what was there ([`unused`]). What
+//! A word of memory may differ in which threads only count: every step of the cycle that touches it writes it whatever it finds there, and nobody looks at what was there ([`crate::arch::unused`]). What
 //! it holds then changes nothing.
 //!
 //! The last quarter of the steps that a run may make is watched: the state is kept at some moments (at distances that double, as in Brent's
@@ -21,10 +21,11 @@
 //! livelocks may be missed here, and are then unknown; none is invented.
 
 pub mod state;
-mod unused;
 
 use selvedge_explore::{Access, Condition, End, Kind, Run, Stop, Thread};
+use selvedge_protocol::Class;
 
+use crate::arch::unused;
 use crate::control::{Control, Left};
 use crate::posix::objects;
 use state::State;
@@ -62,8 +63,9 @@ pub struct Endless {
 }
 
 impl Endless {
-    /// A new run.
-    pub fn reset(&mut self) {
+    /// Nothing is watched any more.
+    #[inline]
+    pub fn clear(&mut self) {
         if self.distance > 0 || self.took_over.is_some() {
             *self = Endless::default();
         }
@@ -117,13 +119,13 @@ fn touches(access: &Access, word: u64) -> bool {
 
 /// Whether the steps since then write these words whatever they find there, and nobody looks at it.
 fn only_counts(control: &Control, words: &[u64], from: usize) -> bool {
-    let trace = &control.trace;
+    let trace = &control.run.trace;
     (from..trace.len()).all(|at| {
         let mut counting = trace.accesses(at).iter().filter(|access| words.iter().any(|&word| touches(access, word)));
         let blind = |access: &Access| {
             matches!(access.kind, Kind::Update | Kind::Write) && access.condition == Condition::Always && !access.waits
         };
-        counting.all(|access| blind(access) && unused::is_unused(control.details[at].pc))
+        counting.all(|access| blind(access) && unused::is_unused(control.run.details[at].pc))
     })
 }
 
@@ -131,18 +133,18 @@ fn only_counts(control: &Control, words: &[u64], from: usize) -> bool {
 /// on as little as one that waits for a mutex: it could go on when the lock is free, and a fair scheduler would let it. What it writes says nothing if it is only to words that others
 /// write as well: locks made of atomics note that somebody waits.
 fn none_waits(control: &Control, words: &[u64], from: usize) -> bool {
-    let trace = &control.trace;
+    let trace = &control.run.trace;
     let accesses = |wanted: bool, thread: Thread| {
         let of = move |at: &usize| (trace.step(*at).thread == thread) == wanted;
         let all = (from..trace.len()).filter(of).flat_map(|at| trace.accesses(at));
         all.filter(|access| !words.iter().any(|&word| touches(access, word)))
     };
     let changes = |access: &&Access| access.changed && !access.is_read();
-    let moved = (0..control.created).filter(|&thread| control.endless.moved >> thread & 1 == 1);
+    let moved = (0..control.run.created).filter(|&thread| control.run.endless.moved >> thread & 1 == 1);
     moved.map(|thread| Thread(thread as u8)).all(|thread| {
         let sees = |other: &Access| accesses(true, thread).any(|access| access.overlaps(other));
         let fought_over = |access: &Access| {
-            let of_atomics = matches!(objects::name(access.object), None | Some("futex" | "wake-up"));
+            let of_atomics = matches!(objects::class(access.object), Class::Memory | Class::Futex | Class::WakeUp);
             of_atomics && accesses(false, thread).filter(changes).any(|other| other.overlaps(access))
         };
         let waits = accesses(true, thread).filter(changes).all(fought_over);
@@ -152,8 +154,8 @@ fn none_waits(control: &Control, words: &[u64], from: usize) -> bool {
 
 /// Whether the steps from `to` on are those between `from` and `to`.
 fn repeats(control: &Control, from: usize, to: usize) -> bool {
-    let (trace, details) = (&control.trace, &control.details);
-    let counts = |access: &Access| control.endless.drift.iter().any(|&word| touches(access, word));
+    let (trace, details) = (&control.run.trace, &control.run.details);
+    let counts = |access: &Access| control.run.endless.drift.iter().any(|&word| touches(access, word));
     let known = |access: &Access| if counts(access) { Access { old: 0, ..*access } } else { *access };
     let new = |at: usize| if trace.accesses(at).iter().any(counts) { None } else { details[at].new };
     (from..to).all(|at| {
@@ -169,51 +171,52 @@ fn repeats(control: &Control, from: usize, to: usize) -> bool {
 /// Whether the run has gone on for so long that it is watched.
 #[inline(always)]
 pub fn is_watched(control: &Control) -> bool {
-    let limit = control.settings.steps_max;
-    control.trace.len() as u64 >= limit - limit / 4 || control.endless.has_taken_over()
+    let limit = control.search.settings.steps_max;
+    control.run.trace.len() as u64 >= limit - limit / 4 || control.run.endless.has_taken_over()
 }
 
 /// Looks at a run that goes on for long, before its next step; how it ends, if it does now.
 #[cold]
 pub fn watch(control: &mut Control, enabled: u64) -> Option<Left> {
-    let at = control.trace.len();
+    let at = control.run.trace.len();
     // A thread that waits for a value in order to try again could go, and fail.
-    let enabled = enabled | control.retries.attached;
-    let within = at as u64 <= control.settings.steps_max;
-    let endless = &mut control.endless;
+    let enabled = enabled | control.run.attempts.attached;
+    let within = at as u64 <= control.search.settings.steps_max;
+    let endless = &mut control.run.endless;
     if within {
         endless.could |= enabled;
-        endless.went |= control.last.map_or(0, |thread| 1 << thread.index());
+        endless.went |= control.run.last.map_or(0, |thread| 1 << thread.index());
     }
     endless.enabled |= enabled;
-    endless.moved |= control.last.map_or(0, |thread| 1 << thread.index());
+    endless.moved |= control.run.last.map_or(0, |thread| 1 << thread.index());
     let fair = endless.enabled & !endless.moved == 0;
     let due = endless.cycle.map_or(fair, |(from, to)| at - to == to - from);
-    let kept = if due { control.endless.kept.as_ref() } else { None };
+    let kept = if due { control.run.endless.kept.as_ref() } else { None };
     let differs = kept.and_then(|kept| kept.differs(control));
-    match (control.endless.cycle, differs) {
+    match (control.run.endless.cycle, differs) {
         (None, Some(drift))
-            if only_counts(control, &drift, control.endless.at) && none_waits(control, &drift, control.endless.at) =>
+            if only_counts(control, &drift, control.run.endless.at)
+                && none_waits(control, &drift, control.run.endless.at) =>
         {
-            control.endless.cycle = Some((control.endless.at, at));
-            control.endless.take_over(at);
-            control.endless.drift = drift;
+            control.run.endless.cycle = Some((control.run.endless.at, at));
+            control.run.endless.take_over(at);
+            control.run.endless.drift = drift;
         }
-        (Some((from, to)), Some(drift)) if drift == control.endless.drift && repeats(control, from, to) => {
+        (Some((from, to)), Some(drift)) if drift == control.run.endless.drift && repeats(control, from, to) => {
             return Some(Left::Endless);
         }
-        (Some(_), _) if due => control.endless.disturb(),
+        (Some(_), _) if due => control.run.endless.disturb(),
         _ => {}
     }
-    if control.endless.cycle.is_none() && at >= control.endless.next {
+    if control.run.endless.cycle.is_none() && at >= control.run.endless.next {
         let kept = State::of(control).map(Box::new);
-        let endless = &mut control.endless;
+        let endless = &mut control.run.endless;
         (endless.kept, endless.at) = (kept, at);
         endless.distance = (2 * endless.distance).max(8);
         endless.next = at + endless.distance;
         (endless.moved, endless.enabled) = (0, enabled);
     }
-    let (at, limit) = (at as u64, control.settings.steps_max);
+    let (at, limit) = (at as u64, control.search.settings.steps_max);
     (at >= limit + limit.max(FAIR_MIN)).then_some(Left::Truncated)
 }
 
@@ -221,26 +224,26 @@ impl Control {
     /// Whether the strategy is not asked any more.
     #[inline]
     pub fn is_continued(&self) -> bool {
-        let over = self.endless.has_taken_over() || self.trace.len() as u64 >= self.settings.steps_max;
-        over && !self.strategy.replays()
+        let over = self.run.endless.has_taken_over() || self.run.trace.len() as u64 >= self.search.settings.steps_max;
+        over && !self.search.strategy.replays()
     }
 
     /// The thread that goes next where the strategy is not asked: the one that went at that place of a cycle, else the one that has waited longest.
     #[cold]
     pub fn continues_with(&mut self, enabled: u64) -> usize {
-        if let Some((from, to)) = self.endless.cycle {
-            let thread = self.trace.step(from + self.trace.len() - to).thread.index();
+        if let Some((from, to)) = self.run.endless.cycle {
+            let thread = self.run.trace.step(from + self.run.trace.len() - to).thread.index();
             if enabled >> thread & 1 == 1 {
                 return thread;
             }
-            self.endless.disturb();
+            self.run.endless.disturb();
         }
         // One that is in the middle of a turn ends it: alone it comes back to where it was, where two turns at once may be in each other's way.
-        let last = self.last.map(|thread| thread.index()).filter(|&last| enabled >> last & 1 == 1);
+        let last = self.run.last.map(|thread| thread.index()).filter(|&last| enabled >> last & 1 == 1);
         if let Some(last) = last
-            && self.endless.has_taken_over()
-            && self.in_a_row < TURN_MAX
-            && self.fibers[last].spin.poll.holds()
+            && self.run.endless.has_taken_over()
+            && self.run.in_a_row < TURN_MAX
+            && self.process.fibers[last].spin.poll.holds()
         {
             return last;
         }
@@ -249,8 +252,8 @@ impl Control {
 
     /// The thread that has waited longest, of those that can go.
     fn longest_waiting(&mut self, enabled: u64) -> usize {
-        let steps = self.trace.steps();
-        let turns = &mut self.endless.turns;
+        let steps = self.run.trace.steps();
+        let turns = &mut self.run.endless.turns;
         if turns.is_empty() {
             turns.resize(Thread::MAX, 0);
             steps.iter().enumerate().for_each(|(at, step)| turns[step.thread.index()] = at + 1);
@@ -263,23 +266,23 @@ impl Control {
 
     /// Tells the strategy how the run ended. What it did not decide on, of a run that shows nothing, it does not see.
     pub fn tell_strategy(&mut self, end: End) {
-        let limit = self.endless.took_over.unwrap_or(usize::MAX).min(self.settings.steps_max as usize);
+        let limit = self.run.endless.took_over.unwrap_or(usize::MAX).min(self.search.settings.steps_max as usize);
         let shows_nothing = matches!(end, End::Truncated | End::Stopped(_));
-        let mut pending = self.pending.as_slice();
-        if shows_nothing && self.trace.len() > limit {
-            self.trace.cut(limit);
+        let mut pending = self.run.pending.as_slice();
+        if shows_nothing && self.run.trace.len() > limit {
+            self.run.trace.cut(limit);
             pending = &[];
         }
-        self.strategy.finish(&Run { trace: &self.trace, pending, end });
+        self.search.strategy.finish(&Run { trace: &self.run.trace, pending, end });
     }
 
     /// Every thread has ended: how the run came to its end. After the limit that is no end of its own; if a thread could go before and was not let go, the schedule was not
     /// fair.
     pub fn ended(&self) -> Left {
-        let over = self.trace.len() as u64 > self.settings.steps_max;
-        match (over, self.endless.has_taken_over()) {
+        let over = self.run.trace.len() as u64 > self.search.settings.steps_max;
+        match (over, self.run.endless.has_taken_over()) {
             (false, false) => Left::Complete,
-            (true, false) if self.endless.could & !self.endless.went == 0 => Left::Truncated,
+            (true, false) if self.run.endless.could & !self.run.endless.went == 0 => Left::Truncated,
             _ => Left::Stopped(Stop::Unfair),
         }
     }
@@ -287,9 +290,9 @@ impl Control {
     /// Which of so many results the step under way has.
     pub fn pick(&mut self, options: u32) -> u32 {
         if !self.is_continued() {
-            return self.strategy.pick(options);
+            return self.search.strategy.pick(options);
         }
-        let again = self.endless.cycle.map(|(from, to)| from + self.trace.len() - to);
-        again.and_then(|at| self.trace.picks(at).first()).map_or(0, |pick| pick.chosen.min(options - 1))
+        let again = self.run.endless.cycle.map(|(from, to)| from + self.run.trace.len() - to);
+        again.and_then(|at| self.run.trace.picks(at).first()).map_or(0, |pick| pick.chosen.min(options - 1))
     }
 }

@@ -5,12 +5,13 @@
 //!
 //! Invariant: two states that are equal go on in the same way under the same schedule, if the next step of each thread does the same in both.
 
+use crate::arch::{site, switch};
 use crate::control::Control;
 use crate::fiber::{Fiber, Wants};
 use crate::memory::reset::Copies;
 use crate::memory::{arena, pages};
 use crate::posix::objects::Objects;
-use crate::{site, switch, sys};
+use crate::sys;
 
 /// A stack deeper than this is not kept.
 const STACK_MAX: u64 = 1 << 20;
@@ -52,7 +53,7 @@ impl About {
             detached: fiber.detached,
             joined: fiber.joined,
             random: fiber.random,
-            error: error_of(fiber.context.fs),
+            error: error_of(fiber.context.thread_pointer),
             keys: fiber.keys.iter().map(|&key| key as usize).collect(),
             cleanups: fiber.cleanups.iter().map(|&cleanup| cleanup as usize).collect(),
             destructors: fiber.destructors.len(),
@@ -64,7 +65,7 @@ impl About {
 fn error_of(fs: u64) -> i32 {
     // SAFETY: `errno` lies at the same distance from the control block in every thread.
     unsafe {
-        let distance = (libc::__errno_location() as u64).wrapping_sub(switch::fs_base());
+        let distance = (libc::__errno_location() as u64).wrapping_sub(switch::thread_pointer());
         *(fs.wrapping_add(distance) as *const i32)
     }
 }
@@ -93,18 +94,18 @@ pub(super) struct State {
 impl State {
     /// The state of the run that is under way; `None` where it is too large, or something of it cannot be known.
     pub(super) fn of(control: &Control) -> Option<Self> {
-        let alive = (0..control.created).filter(|&thread| control.alive >> thread & 1 == 1);
+        let alive = (0..control.run.created).filter(|&thread| control.run.alive >> thread & 1 == 1);
         let lane = |thread: usize| {
-            let fiber = &control.fibers[thread];
-            let note = site::note_of(fiber.context.fs);
+            let fiber = &control.process.fibers[thread];
+            let note = site::note_of(fiber.context.thread_pointer);
             let stack = stack_of(fiber, &note)?.into();
             Some(Lane { thread, note, stack, storage: fiber.storage.again(), about: About::of(fiber) })
         };
         Some(State {
-            created: control.created,
-            alive: control.alive,
+            created: control.run.created,
+            alive: control.run.alive,
             lanes: alive.map(lane).collect::<Option<Vec<Lane>>>()?,
-            objects: control.objects.clone(),
+            objects: control.run.objects.clone(),
             globals: Copies::of_variables(),
             pages: (pages::written(), Copies::of(pages::written())),
             heap: arena::Image::now()?,
@@ -115,14 +116,14 @@ impl State {
     /// Which words of memory differ, if the run is in that state now but for a few of them. What differs most often is looked at first.
     pub(super) fn differs(&self, control: &Control) -> Option<Vec<u64>> {
         let mut words = Vec::new();
-        let same = (self.created, self.alive) == (control.created, control.alive)
+        let same = (self.created, self.alive) == (control.run.created, control.run.alive)
             && self.lanes.iter().all(|lane| {
-                let fiber = &control.fibers[lane.thread];
-                site::note_of(fiber.context.fs) == lane.note && fiber.wants == lane.about.wants
+                let fiber = &control.process.fibers[lane.thread];
+                site::note_of(fiber.context.thread_pointer) == lane.note && fiber.wants == lane.about.wants
             })
-            && self.objects.is_same(&control.objects)
+            && self.objects.is_same(&control.run.objects)
             && self.lanes.iter().all(|lane| {
-                let fiber = &control.fibers[lane.thread];
+                let fiber = &control.process.fibers[lane.thread];
                 stack_of(fiber, &lane.note).is_some_and(|stack| *stack == *lane.stack)
                     && lane.about == About::of(fiber)
                     && lane.storage.is_now()
@@ -176,8 +177,8 @@ impl Control {
     #[cold]
     pub fn wrote(&mut self, address: u64) {
         let known = arena::inside(address as usize) || Copies::covers(address);
-        if !known && !self.fibers[..self.created].iter().any(|fiber| fiber.holds(address)) {
-            self.endless.disturb();
+        if !known && !self.process.fibers[..self.run.created].iter().any(|fiber| fiber.holds(address)) {
+            self.run.endless.disturb();
         }
     }
 }

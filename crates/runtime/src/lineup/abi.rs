@@ -2,19 +2,18 @@
 //! specification may choose.
 
 use std::cell::UnsafeCell;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::c_char;
 use std::rc::Rc;
 
-use selvedge_driver::{ObjectReport, Report, Settings};
 use selvedge_explore::Pick;
+use selvedge_protocol::{Cause, ObjectOptions, ObjectReport, ObjectTrouble, Settings};
 
-use super::check::{blank, check};
-use super::object::{Object, RawObject, Registered, RustObject, TEXT, Value, bytes, text};
-use crate::control::{self, active, with};
+use super::check::check;
+use super::object::{Object, RawObject, Registered, TEXT, Value, text, wrong};
+use crate::arch::site;
+use crate::control::{active, with};
 use crate::fiber::{self, Wants};
-use crate::freeze::Frozen;
-use crate::session::{self, Tell};
-use crate::{point, site};
+use crate::{host, point};
 
 /// What the program registered.
 #[derive(Default)]
@@ -32,7 +31,7 @@ unsafe impl Sync for Cell {}
 static REGISTRY: Cell = Cell(UnsafeCell::new(None));
 
 fn registry() -> &'static mut Registry {
-    // SAFETY: as above; no borrow outlives a call here.
+    // SAFETY: before `main` there is one thread, and then only the one that runs the tests calls; no borrow outlives a call.
     unsafe { (*REGISTRY.0.get()).get_or_insert_with(Registry::default) }
 }
 
@@ -42,7 +41,7 @@ fn registry() -> &'static mut Registry {
 /// A static object that the header made.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn selvedge_register_object(object: *const RawObject) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller says that the header made it.
     registry().objects.push(unsafe { Registered::new(object) });
 }
 
@@ -52,7 +51,7 @@ pub unsafe extern "C" fn selvedge_register_object(object: *const RawObject) {
 /// Two strings of the program.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn selvedge_register_option(object: *const c_char, option: *const c_char) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller says that these are strings.
     registry().options.push(unsafe { (text(object), text(option)) });
 }
 
@@ -67,89 +66,29 @@ pub fn check_registered(name: &str, settings: &Settings) -> ObjectReport {
     let described = describe(name, settings);
     // A session without runs only asks what there is.
     if settings.runs_max == 0 {
-        return blank(name);
+        return ObjectReport::new(name);
     }
     match described {
         Ok(object) => check(object, settings),
-        Err(error) => ObjectReport { error: Some(error), ..blank(name) },
+        Err(error) => ObjectReport { error: Some(error), ..ObjectReport::new(name) },
     }
 }
 
-fn describe(name: &str, settings: &Settings) -> Result<Object, String> {
+fn describe(name: &str, settings: &Settings) -> Result<Object, ObjectTrouble> {
     let find = |wanted: &dyn Fn(&&Registered) -> bool| registry().objects.iter().find(wanted);
     let Some(found) = find(&|object| object.name == name && object.reference_of.is_none()) else {
-        return Err(format!("there is no object `{name}`"));
+        return Err(ObjectTrouble::NoObject(name.to_owned()));
     };
-    let own = registry().options.iter().filter(|(object, _)| object == name).map(|(_, option)| option.clone());
-    let options: Vec<String> = own.chain(settings.object.options.iter().cloned()).collect();
-    let mut object = found.object(&options)?;
+    let own = registry().options.iter().filter(|(object, _)| object == name).map(|(_, option)| option.as_str());
+    let said = ObjectOptions::of_lines(own).map_err(wrong)?;
+    let mut object = found.object(said.overridden(&settings.object))?;
     if let Some(reference) = find(&|object| object.reference_of.as_deref() == Some(name)) {
-        let mut reference = reference.object(&[])?;
+        let mut reference = reference.object(ObjectOptions::default())?;
         reference.calls.declared.clone_from(&object.calls.declared);
         reference.calls.ignored.clone_from(&object.calls.ignored);
         object.reference = Some(Rc::new(reference));
     }
     object.matched()
-}
-
-/// Tests an object that a Rust test describes. Answers 0 when nothing was found, 1 when something was, 2 when it cannot be
-/// tested, 3 when a limit was reached. The report goes to `tell` as JSON, and then once more as text for people.
-///
-/// # Safety
-/// Everything that the description points at outlives the call.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn selvedge_check_object(raw: *const RustObject, tell: Tell, told: *mut c_void) -> c_int {
-    // SAFETY: as the caller promises.
-    let name = unsafe { bytes((*raw).name, (*raw).length) };
-    let asked = session::settings();
-    let settings = Settings { call: session::calls(&name), ..asked.clone() };
-    // Only the search that the finding is of is repeated.
-    if asked.replay.is_some() && (asked.test.as_ref(), asked.call) != (Some(&name), settings.call) {
-        return 0;
-    }
-    // SAFETY: as the caller promises.
-    let described = unsafe { Object::of_rust(raw, &settings.object.options) };
-    let mut report = Report::default();
-    if control::active() {
-        report.error = Some("a search inside a search".into());
-    } else if let Err(error) = session::prepare(&settings) {
-        report.error = Some(error);
-    } else {
-        let _frozen = Frozen::new();
-        with(|control| control.hosted = true);
-        match described {
-            Ok(object) => report.objects.push(check(object, &settings)),
-            Err(error) => report.objects.push(ObjectReport { error: Some(error), ..blank(&name) }),
-        }
-    }
-    let (code, words) = answer(&report);
-    for text in [serde_json::to_string(&report).unwrap_or_default(), words] {
-        // SAFETY: the caller's own function, with what it asked for.
-        unsafe { tell(text.as_ptr(), text.len(), told) };
-    }
-    code
-}
-
-/// The code and the text for people.
-fn answer(report: &Report) -> (c_int, String) {
-    let Some(object) = report.objects.first() else {
-        return (2, report.error.clone().unwrap_or_default());
-    };
-    if let Some(error) = &object.error {
-        return (2, error.clone());
-    }
-    if let Some(finding) = object.findings.first() {
-        let kind = finding.kind.name();
-        let mut text = format!("{kind}: {}\n\n{}", finding.finding.message, finding.explanation);
-        text += &format!("\n  What happened:\n\n{}", finding.timeline);
-        text += &format!("\n  As a test: .matrix({:?})\n", finding.matrix);
-        return (1, text);
-    }
-    if object.complete {
-        return (0, String::new());
-    }
-    let open = [object.limit.clone(), object.doubt()];
-    (3, open.into_iter().flatten().collect::<Vec<_>>().join("; "))
 }
 
 /// Gives the result of the operation under way as text.
@@ -159,9 +98,9 @@ fn answer(report: &Report) -> (c_int, String) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn selvedge_result(start: *const u8, length: usize) {
     if active() {
-        // SAFETY: as the caller promises.
-        let text = unsafe { bytes(start, length) };
-        with(|control| control.lineup.put_text(control.current, &text));
+        // SAFETY: the caller says that there are so many bytes.
+        let text = unsafe { host::text(start, length) };
+        with(|control| control.put_text(&text));
     }
 }
 
@@ -172,9 +111,9 @@ pub unsafe extern "C" fn selvedge_result(start: *const u8, length: usize) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn selvedge_text(string: *const c_char) -> Value {
     if active() {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller says that it is a string.
         let text = unsafe { text(string) };
-        with(|control| control.lineup.put_text(control.current, &text));
+        with(|control| control.put_text(&text));
     }
     TEXT
 }
@@ -186,9 +125,9 @@ pub unsafe extern "C" fn selvedge_text(string: *const c_char) -> Value {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn selvedge_not_constructed(start: *const u8, length: usize) {
     if active() {
-        // SAFETY: as the caller promises.
-        let text = unsafe { bytes(start, length) };
-        fiber::fail(selvedge_driver::FindingKind::Panic, text, 0);
+        // SAFETY: the caller says that there are so many bytes.
+        let text = unsafe { host::text(start, length) };
+        fiber::fail(Cause::Panic { place: String::new(), message: text }, 0);
     }
 }
 
@@ -205,9 +144,9 @@ unsafe extern "C" fn choose_at(options: u32) -> u32 {
     point::arrive(point::nothing(), Wants::Nothing, site::pc());
     with(|control| {
         let chosen = control.pick(options);
-        control.trace.pick(Pick { chosen, options });
-        if let Some(column) = control.lineup.column(control.current) {
-            control.lineup.chose(column, chosen);
+        control.run.trace.pick(Pick { chosen, options });
+        if let Some(column) = control.run.recorder.column(control.run.current) {
+            control.run.recorder.chose(column, chosen);
         }
         point::finish(control, None, false, None);
         chosen

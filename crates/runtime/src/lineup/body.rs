@@ -5,9 +5,9 @@
 
 use std::ffi::c_void;
 
-use selvedge_driver::StepRecord;
 use selvedge_explore::{Access, HISTORY, Kind, Pick};
 use selvedge_lineup::{CallId, Results};
+use selvedge_protocol::{Class, Step};
 
 use super::object::{Invocation, Life, TEXT, VOID, Value, value_text};
 use crate::control::{Left, with};
@@ -21,13 +21,13 @@ use crate::posix::thread;
 pub unsafe extern "C" fn run(_: *mut c_void) -> *mut c_void {
     construct();
     let (before, after, columns) = with(|control| {
-        let matrix = &control.lineup.matrix;
+        let matrix = &control.search.lineup.matrix;
         (matrix.initial.len(), matrix.last.len(), matrix.columns.len())
     });
     (0..before).for_each(|place| operate(0, place));
     for column in 1..=columns {
         let thread = thread::spawn(run_column, column as *mut c_void, 0, |_| {});
-        with(|control| control.lineup.threads.push(thread));
+        with(|control| control.run.recorder.threads.push(thread));
     }
     wait();
     (before..before + after).for_each(|place| operate(0, place));
@@ -39,9 +39,9 @@ pub unsafe extern "C" fn run(_: *mut c_void) -> *mut c_void {
 /// Ends the run when only threads of the object itself are left: they may serve for ever, and nobody calls any more.
 fn leave_helpers() {
     let helped = with(|control| {
-        let helped = (1..control.created).any(|thread| !control.fibers[thread].ended);
+        let helped = (1..control.run.created).any(|thread| !control.process.fibers[thread].ended);
         if helped {
-            control.left = Left::Complete;
+            control.run.left = Left::Complete;
         }
         helped
     });
@@ -51,7 +51,7 @@ fn leave_helpers() {
 }
 
 fn construct() {
-    let Some(life) = with(|control| control.lineup.object.as_ref().map(|object| object.life)) else { return };
+    let Some(life) = with(|control| control.search.lineup.object.as_ref().map(|object| object.life)) else { return };
     // SAFETY: the program's own constructor, in a run of its own.
     let instance = unsafe {
         match life {
@@ -59,12 +59,13 @@ fn construct() {
             Life::Rust { create, context, .. } => create(context),
         }
     };
-    with(|control| control.lineup.instance = instance as usize);
+    with(|control| control.run.recorder.instance = instance as usize);
 }
 
 fn destroy() {
-    let (life, instance) =
-        with(|control| (control.lineup.object.as_ref().map(|object| object.life), control.lineup.instance()));
+    let (life, instance) = with(|control| {
+        (control.search.lineup.object.as_ref().map(|object| object.life), control.run.recorder.instance())
+    });
     // SAFETY: the program's own destructor, for what its constructor made.
     unsafe {
         match life {
@@ -77,17 +78,17 @@ fn destroy() {
 /// Waits for all threads of the matrix in one step.
 fn wait() {
     let first = with(|control| {
-        control.lineup.open();
-        control.lineup.threads.first().copied().unwrap_or(0)
+        control.run.recorder.open();
+        control.run.recorder.threads.first().copied().unwrap_or(0)
     });
     let access = |thread: usize| Access::new(ended(thread), 1, Kind::Await).waiting();
     point::arrive(access(first), Wants::Columns, 0);
     with(|control| {
-        for at in 0..control.lineup.threads.len() {
-            let thread = control.lineup.threads[at];
-            control.trace.access(access(thread));
-            control.races.joined(0, thread);
-            control.fibers[thread].joined = true;
+        for at in 0..control.run.recorder.threads.len() {
+            let thread = control.run.recorder.threads[at];
+            control.run.trace.access(access(thread));
+            control.run.races.joined(0, thread);
+            control.process.fibers[thread].joined = true;
         }
         point::finish(control, None, false, None);
     });
@@ -95,7 +96,7 @@ fn wait() {
 
 unsafe extern "C" fn run_column(column: *mut c_void) -> *mut c_void {
     let column = column as usize;
-    let count = with(|control| control.lineup.matrix.columns[column - 1].len());
+    let count = with(|control| control.search.lineup.matrix.columns[column - 1].len());
     (0..count).for_each(|place| operate(column, place));
     end_column(column, count);
     std::ptr::null_mut()
@@ -105,9 +106,9 @@ unsafe extern "C" fn run_column(column: *mut c_void) -> *mut c_void {
 /// showed that it changes what others see.
 fn end_column(column: usize, count: usize) {
     let (exits, turns) = with(|control| {
-        let steps = control.trace.len();
-        control.lineup.leaves(column, steps);
-        (control.lineup.exits, control.lineup.turns)
+        let steps = control.run.trace.len();
+        control.run.recorder.leaves(column, steps);
+        (control.search.lineup.exits, control.search.lineup.turns)
     });
     if exits {
         if turns {
@@ -116,7 +117,7 @@ fn end_column(column: usize, count: usize) {
         called(column, if count == 0 { Wants::Gate } else { Wants::Nothing }, 0);
     }
     fiber::run_destructors();
-    with(|control| control.lineup.has_left(column));
+    with(|control| control.run.recorder.has_left(column));
     if exits {
         returned(column, Results::VOID, 0);
         if turns {
@@ -130,7 +131,7 @@ fn called(column: usize, wants: Wants, pc: u64) {
     let access = Access::new(HISTORY, 1, Kind::Call);
     point::arrive(access, wants, pc);
     with(|control| {
-        control.lineup.called(column);
+        control.run.recorder.called(column);
         control.fiber().spin.effect();
     });
     point::record(access, None);
@@ -139,8 +140,8 @@ fn called(column: usize, wants: Wants, pc: u64) {
 /// One operation, between its call and its return.
 fn operate(column: usize, place: usize) {
     let found = with(|control| {
-        let call = control.lineup.call_at(column, place)?;
-        let object = control.lineup.object.as_ref()?;
+        let call = control.search.lineup.call_at(column, place)?;
+        let object = control.search.lineup.object.as_ref()?;
         Some((call, *object.invocations.get(call.index())?))
     });
     let Some((call, invocation)) = found else { return };
@@ -148,7 +149,7 @@ fn operate(column: usize, place: usize) {
         Invocation::C { function, .. } => function as usize as u64 + 1,
         Invocation::Rust { .. } => 0,
     };
-    let turns = with(|control| control.lineup.turns);
+    let turns = with(|control| control.search.lineup.turns);
     if turns {
         take_turn(column, place, pc);
     }
@@ -165,9 +166,8 @@ fn operate(column: usize, place: usize) {
 const TURN: usize = 16;
 
 /// Whether a step is only there to make operations take turns.
-pub fn is_turn(step: &StepRecord) -> bool {
-    let nothing = step.object == 0 && step.size == 0 && step.what == "read";
-    nothing || step.object == TURN as u64 && step.what.ends_with("lock")
+pub fn is_turn(step: &Step) -> bool {
+    step.access().is_some_and(|access| access.on == Class::Lock && access.object == TURN as u64)
 }
 
 /// Waits until every thread is there and no other operation is under way.
@@ -185,18 +185,19 @@ fn begin(column: usize, call: CallId, place: usize, pc: u64) -> bool {
     let wants = if place == 0 && column > 0 { Wants::Gate } else { Wants::Nothing };
     point::arrive(access, wants, pc);
     let skipped = with(|control| {
-        control.lineup.called(column);
-        control.endless.disturb();
-        let declared = control.lineup.object.as_ref().map_or(0, |object| object.calls.declared_for(call).count());
+        control.run.recorder.called(column);
+        control.run.endless.disturb();
+        let declared =
+            control.search.lineup.object.as_ref().map_or(0, |object| object.calls.declared_for(call).count());
         let mut chosen = 0;
-        if control.lineup.serial && declared > 0 {
+        if control.search.lineup.serial && declared > 0 {
             let options = declared as u32 + 1;
             chosen = control.pick(options);
-            control.trace.pick(Pick { chosen, options });
-            control.lineup.chose(column, chosen);
+            control.run.trace.pick(Pick { chosen, options });
+            control.run.recorder.chose(column, chosen);
         }
         control.fiber().spin.effect();
-        control.trace.access(access);
+        control.run.trace.access(access);
         point::finish(control, None, false, None);
         chosen
     });
@@ -204,16 +205,16 @@ fn begin(column: usize, call: CallId, place: usize, pc: u64) -> bool {
         return true;
     }
     let text = with(|control| {
-        let object = control.lineup.object.clone()?;
+        let object = control.search.lineup.object.clone()?;
         let text = object.calls.declared_for(call).nth(skipped as usize - 1)?;
-        Some(control.lineup.result(call, text))
+        Some(control.search.lineup.result(call, text))
     });
     returned(column, text.unwrap_or(Results::VOID), pc);
     false
 }
 
 fn invoke(invocation: Invocation) -> Value {
-    let instance = with(|control| control.lineup.instance());
+    let instance = with(|control| control.run.recorder.instance());
     // SAFETY: the program's own operation, on the object that its constructor made.
     unsafe {
         match invocation {
@@ -228,8 +229,8 @@ fn invoke(invocation: Invocation) -> Value {
 
 fn finish(column: usize, call: CallId, value: Value, pc: u64) {
     let result = with(|control| {
-        let lineup = &mut control.lineup;
-        let text = lineup.take_text(column);
+        let lineup = &mut control.search.lineup;
+        let text = control.run.recorder.take_text(column);
         match (value, text) {
             (TEXT, Some(text)) => text,
             (TEXT | VOID, _) => {
@@ -247,8 +248,8 @@ fn returned(column: usize, result: selvedge_lineup::ResultId, pc: u64) {
     let access = Access::new(HISTORY, 1, Kind::Return);
     point::arrive(access, Wants::Nothing, pc);
     with(|control| {
-        control.lineup.returned(column, result);
-        control.endless.disturb();
+        control.run.recorder.returned(column, result);
+        control.run.endless.disturb();
         control.fiber().spin.effect();
     });
     point::record(access, None);

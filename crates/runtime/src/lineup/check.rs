@@ -5,12 +5,12 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use selvedge_driver::{
-    CoverageRecord, Finding, FindingKind, MatrixRecord, ObjectFinding, ObjectKind, ObjectReport, Settings, StepRecord,
-};
 use selvedge_lineup::{
-    BuiltIn, CallId, Criterion, Explained, Language, Linearizable, Matrix, Plan, Quasi, Results, Specified, Stage,
-    Subject, timeline,
+    BuiltIn, CallId, Criterion, Linearizable, Matrix, Plan, Quasi, Results, Specified, Stage, Subject,
+};
+use selvedge_protocol::{
+    CoverageRecord, Explanation, Finding, FindingKind, Language, MatrixRecord, MatrixVerdict, ObjectFinding,
+    ObjectKind, ObjectReport, ObjectTrouble, Settings, Shortfall, StepKind,
 };
 
 use super::body;
@@ -32,36 +32,6 @@ const ENUMERATION: f64 = 0.6;
 /// How many findings are reported at most; beyond them only the records of matrices tell what failed.
 const FINDINGS: usize = 16;
 
-/// The report of an object of which nothing is known yet.
-pub fn blank(name: &str) -> ObjectReport {
-    ObjectReport {
-        object: name.to_owned(),
-        criterion: String::new(),
-        matrices: 0,
-        matrices_failed: 0,
-        matrices_exhaustive: 0,
-        matrices_wanted: 0,
-        random_tested: 0,
-        random_optional: 0,
-        plan: String::new(),
-        serial_histories: 0,
-        histories: 0,
-        stuck: 0,
-        quasi: None,
-        built_in: None,
-        runs: 0,
-        points: 0,
-        cpu_seconds: 0.0,
-        coverage: CoverageRecord::Partial,
-        complete: false,
-        limit: None,
-        records: Vec::new(),
-        findings: Vec::new(),
-        unknowns: Vec::new(),
-        error: None,
-    }
-}
-
 /// What histories are held against.
 fn criterion(object: &Object, relaxing: Option<&Relaxing>, built_in: Option<&BuiltIn>) -> Box<dyn Criterion> {
     match (relaxing, built_in) {
@@ -76,17 +46,17 @@ pub fn check(object: Object, settings: &Settings) -> ObjectReport {
     // Who searches is no part of what was found.
     let asked = (settings.jobs, settings.slice);
     let mut settings = Settings { jobs: 1, slice: Settings::default().slice, ..settings.clone() };
-    let options = object.options.clone();
+    let options = object.options.said.clone();
     settings.preemptions = options.preemptions.unwrap_or(settings.preemptions);
     settings.races = options.races.unwrap_or(settings.races);
     settings.time_max = options.time_max.or(settings.time_max);
     let times = Times::new(settings.time_max, ENUMERATION, asked.1);
     let globals = Snapshot::new(settings.stop_at_failure);
-    with(|control| control.lineup.results = Results::new(object.void));
+    with(|control| control.search.lineup.results = Results::new(object.void));
     let asked_for = relaxed::relaxing(&object).and_then(|relaxing| Ok((relaxing, specified::built_in(&object)?)));
     let (relaxing, built_in) = match asked_for {
         Ok(both) => both,
-        Err(error) => return ObjectReport { error: Some(error), ..blank(&object.name) },
+        Err(trouble) => return ObjectReport { error: Some(trouble), ..ObjectReport::new(&object.name) },
     };
     let mut criterion = criterion(&object, relaxing.as_ref(), built_in.as_ref());
     let object = Rc::new(object);
@@ -103,7 +73,7 @@ pub fn check(object: Object, settings: &Settings) -> ObjectReport {
         counts: false,
         exits: false,
     };
-    let mut report = blank(&object.name);
+    let mut report = ObjectReport::new(&object.name);
     report.criterion = bench.criterion.name().to_owned();
     report.quasi = relaxing.as_ref().map(|relaxing| relaxing.record(&object));
     report.built_in = built_in.as_ref().map(specified::record);
@@ -113,7 +83,7 @@ pub fn check(object: Object, settings: &Settings) -> ObjectReport {
     let alone = options.write_observations.is_some() || settings.replay.is_some();
     session.run(times, if alone { 1 } else { asked.0 as usize });
     run::renew(globals);
-    with(|control| control.lineup.object = None);
+    with(|control| control.search.lineup.object = None);
     session.report
 }
 
@@ -134,7 +104,7 @@ impl Session<'_> {
         if let Some(relaxing) = self.examiner.relaxing.as_ref().filter(|relaxing| relaxing.drains()) {
             plan.drain(relaxing.roles.clone());
         }
-        self.report.plan = plan.describe();
+        self.report.plan = plan.record();
         self.report.matrices_wanted = plan.must();
         self.report.random_optional = plan.extra();
         if let Err(why) = self.begin() {
@@ -146,10 +116,10 @@ impl Session<'_> {
         self.look_for_calls_left_out();
         let report = &mut self.report;
         if report.matrices == 0 && report.limit.is_none() {
-            report.limit = Some("there is no matrix that the options allow, so nothing was tested".to_owned());
+            report.limit = Some(Shortfall::NoMatrix);
         }
         report.complete =
-            report.limit.is_none() && report.doubt().is_none() && report.findings.is_empty() && report.error.is_none();
+            report.limit.is_none() && !report.leaves_doubt() && report.findings.is_empty() && report.error.is_none();
         report.coverage = covered.unwrap_or(CoverageRecord::Partial);
         report.cpu_seconds = (sys::cpu() - cpu).max(0.0) + crew.cpu_seconds;
         if let Err(why) = self.examiner.files.write(&self.object) {
@@ -158,7 +128,7 @@ impl Session<'_> {
     }
 
     /// Whether the object can be tested at all.
-    fn begin(&mut self) -> Result<(), String> {
+    fn begin(&mut self) -> Result<(), ObjectTrouble> {
         if self.settings.replay.is_none()
             && self.examiner.bench.criterion.needs_serial()
             && let Err(Outcome::Wrong(why)) = self.examiner.bench.steady(&self.object.options.initial)
@@ -179,7 +149,7 @@ impl Session<'_> {
                 Verdict::Pass(coverage) => covered = Some(weaker(covered, coverage)),
                 Verdict::Fail { kind, smallest, .. } => {
                     self.fail(&matrix, kind, &smallest);
-                    if !self.object.options.keep_going {
+                    if !self.object.options.said.keep_going {
                         break;
                     }
                 }
@@ -211,7 +181,7 @@ impl Session<'_> {
 
     /// Keeps where a run ended at something that is not controlled: nothing can be claimed of the object then.
     fn note_unknown(&mut self, found: Finding) {
-        self.report.limit.get_or_insert_with(|| found.message.clone());
+        self.report.limit.get_or_insert_with(|| Shortfall::Uncontrolled(found.cause.clone()));
         let same = |other: &Finding| other.kind == found.kind && other.place == found.place;
         if !self.report.unknowns.iter().any(same) {
             self.report.unknowns.push(found);
@@ -224,15 +194,15 @@ impl Session<'_> {
         if report.random_optional == 0 || report.limit.is_some() {
             return;
         }
-        let untested: Vec<&str> = self
+        let untested: Vec<String> = self
             .object
             .calls
             .ids()
             .filter(|call| !self.called.contains(call))
-            .map(|call| self.object.calls.name(call))
+            .map(|call| self.object.calls.name(call).to_owned())
             .collect();
         if !untested.is_empty() {
-            report.limit = Some(format!("no matrix that was tested has {}", untested.join(", ")));
+            report.limit = Some(Shortfall::Untested(untested));
         }
     }
 
@@ -252,26 +222,29 @@ impl Session<'_> {
         report.runs += numbers.serial_runs + numbers.runs;
         report.points += numbers.points;
         let (verdict, kind, smallest, coverage) = match &examined.answer.verdict {
-            Verdict::Pass(coverage) => ("pass", None, None, *coverage),
-            Verdict::Fail { kind, smallest, coverage } => ("fail", Some(*kind), Some(smallest.clone()), *coverage),
+            Verdict::Pass(coverage) => (MatrixVerdict::Pass, None, None, *coverage),
+            Verdict::Fail { kind, smallest, coverage } => {
+                (MatrixVerdict::Fail, Some(*kind), Some(smallest.clone()), *coverage)
+            }
             Verdict::Unknown(_) | Verdict::Uncontrolled(_) | Verdict::Wrong(_) => {
-                ("unknown", None, None, CoverageRecord::Partial)
+                (MatrixVerdict::Unknown, None, None, CoverageRecord::Partial)
             }
         };
-        let tested = u64::from(verdict != "unknown");
+        let tested = u64::from(verdict != MatrixVerdict::Unknown);
         if tested > 0 {
             self.called.extend(examined.matrix.columns.iter().flatten());
         }
         report.matrices += tested;
         report.random_tested += if examined.stage == Stage::Random { tested } else { 0 };
-        report.matrices_failed += u64::from(verdict == "fail");
+        report.matrices_failed += u64::from(verdict == MatrixVerdict::Fail);
         // What was only counted was tested, and nobody knows whether it is right.
-        let verdict = if verdict == "pass" && numbers.tally.counted > 0 { "unknown" } else { verdict };
+        let counted = verdict == MatrixVerdict::Pass && numbers.tally.counted > 0;
+        let verdict = if counted { MatrixVerdict::Unknown } else { verdict };
         report.matrices_exhaustive += u64::from(coverage == CoverageRecord::Exhaustive);
-        if self.object.options.keep_going {
+        if self.object.options.said.keep_going {
             report.records.push(MatrixRecord {
                 matrix: examined.matrix.to_text(&self.object.calls),
-                verdict: verdict.to_owned(),
+                verdict,
                 kind,
                 smallest,
                 serial_full: numbers.serial_full,
@@ -295,7 +268,7 @@ impl Session<'_> {
         }
         let matrix = Matrix::parse(smallest, &self.object.calls).unwrap_or_else(|_| first.clone());
         let Some(found) = self.examiner.again(&matrix).filter(|found| found.kind == kind) else {
-            self.report.limit = Some(format!("{} in the matrix {smallest} did not show again", kind.name()));
+            self.report.limit = Some(Shortfall::NotAgain { kind, matrix: smallest.to_owned() });
             return;
         };
         let mut found = self.examiner.calm(&matrix, found);
@@ -304,59 +277,35 @@ impl Session<'_> {
         self.report.findings.push(finding);
     }
 
-    /// What a replay asks for: this matrix as it is, and everything else that was said of the object.
-    fn options_of(&self, matrix: &str, in_file: bool) -> Vec<String> {
-        const KEPT: [&str; 11] = [
-            "nondeterministic ",
-            "ignore ",
-            "exclusive ",
-            "races ",
-            "only-quasi ",
-            "specification ",
-            "approximate ",
-            "reading ",
-            "causality ",
-            "order ",
-            "observations ",
-        ];
-        let kept = if in_file { &KEPT[..] } else { &KEPT[..10] };
-        let said = self.settings.object.options.iter();
-        let kept = said.filter(|option| kept.iter().any(|kept| option.starts_with(kept))).cloned();
-        kept.chain(["initial".to_owned(), "final".to_owned(), format!("matrix {matrix}")]).collect()
-    }
-
     /// A finding as it is reported.
     fn finding(&self, matrix: &Matrix, first: &Matrix, found: Found) -> ObjectFinding {
         let calls = &self.object.calls;
         let text = matrix.to_text(calls);
-        let (mut rows, mut finding) = (Vec::new(), found.finding.clone());
-        let Explained { results, text: explanation, serial } = with(|control| {
-            let subject = Subject { matrix, calls, results: &control.lineup.results, threads: &found.threads };
-            rows = name_steps(&subject, &found, &mut finding);
+        let mut finding = found.finding.clone();
+        let explanation = with(|control| {
+            let results = &control.search.lineup.results;
+            let subject = Subject { matrix, calls, results, threads: &found.threads };
+            name_steps(&subject, &found, &mut finding);
             match (&found.nondeterminism, &found.history, &found.refusal) {
                 (Some(two), ..) => subject.explain_nondeterminism(two),
                 (None, Some(history), Some(refusal)) => subject.explain_refusal(history, refusal),
                 (None, Some(history), None) => subject.explain(&found.observation, history, found.unexplained),
-                (None, None, _) => Explained::default(),
+                (None, None, _) => Explanation::default(),
             }
         });
         finding.steps.retain(|step| !body::is_turn(step));
         trim(&mut finding, found.unexplained.is_some());
-        let language = match self.object.life {
-            Life::C { .. } => Language::C,
-            Life::Rust { .. } => Language::Rust,
-        };
-        finding.settings.object.options = self.options_of(&text, self.examiner.files.knows(matrix));
+        finding.settings.object = self.settings.object.for_replay(&text, self.examiner.files.knows(matrix));
         ObjectFinding {
             kind: found.kind,
             first_matrix: first.to_text(calls),
             dimension: matrix.dimension(),
-            results,
             preemptions: found.preemptions,
-            timeline: timeline(&rows),
             explanation,
-            serial,
-            regression: selvedge_lineup::regression(language, &self.object.name, &text, found.kind.name()),
+            language: match self.object.life {
+                Life::C { .. } => Language::C,
+                Life::Rust { .. } => Language::Rust,
+            },
             matrix: text,
             finding,
         }
@@ -366,45 +315,40 @@ impl Session<'_> {
 /// Leaves out how the object was made and, when every operation returned, how it was destroyed: neither is what is wrong. The threads are
 /// still created, so that it is clear which is which.
 fn trim(finding: &mut Finding, by_operations: bool) {
-    let of_operations = |step: &StepRecord| step.what.starts_with("call ") || step.what.starts_with("return ");
     if !by_operations {
         return;
     }
     if finding.kind == FindingKind::NotLinearizable
-        && let Some(last) = finding.steps.iter().rposition(of_operations)
+        && let Some(last) = finding.steps.iter().rposition(selvedge_protocol::Step::is_of_operation)
     {
         finding.steps.truncate(last + 1);
     }
-    let first = finding.steps.iter().position(of_operations).unwrap_or(0);
+    let first = finding.steps.iter().position(selvedge_protocol::Step::is_of_operation).unwrap_or(0);
     let mut at = 0;
     finding.steps.retain(|step| {
         at += 1;
-        at > first || step.what.starts_with("create")
+        at > first || step.kind == StepKind::Create
     });
 }
 
-/// Says in the steps of a run which operation was called and what it returned; the same as rows of a table.
-fn name_steps(subject: &Subject<'_>, found: &Found, finding: &mut Finding) -> Vec<(usize, String)> {
-    let mut rows = Vec::new();
+/// Says in the steps of a run which operation was called and what it returned.
+fn name_steps(subject: &Subject<'_>, found: &Found, finding: &mut Finding) {
     let mut places = vec![0; found.threads.len() + 1];
     for step in &mut finding.steps {
         let thread = usize::from(step.thread);
         let column = found.threads.iter().position(|&other| other == thread).map_or(0, |at| at + 1);
-        let name = subject.name(column, places[column]);
-        if step.what.starts_with("call") {
-            step.what = format!("call {name}");
-        } else if step.what.starts_with("return") {
-            let operation = found.history.as_ref().and_then(|history| history.columns[column].get(places[column]));
-            let result = operation.and_then(|operation| operation.result);
-            let text = result.map_or("", |result| subject.results.text(result));
-            step.what = format!("return {text}");
-            places[column] += 1;
-        } else {
-            continue;
+        match &mut step.kind {
+            StepKind::Call { operation } => *operation = Some(subject.name(column, places[column]).to_owned()),
+            StepKind::Return { result } => {
+                let history = found.history.as_ref();
+                let operation = history.and_then(|history| history.columns[column].get(places[column]));
+                *result =
+                    operation.and_then(|operation| operation.result).map(|id| subject.results.text(id).to_owned());
+                places[column] += 1;
+            }
+            _ => {}
         }
-        rows.push((column, format!("{} {}", subject.thread(column), step.what)));
     }
-    rows
 }
 
 /// The less of two.

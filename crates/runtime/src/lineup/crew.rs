@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use selvedge_lineup::{Matrix, Plan, Stage};
+use selvedge_protocol::{Shortfall, wire};
 
 use super::examine::{Answer, Examiner, Verdict};
 use super::matrix::Numbers;
@@ -178,10 +179,10 @@ impl Crew {
             }
             let worker = self.workers.swap_remove(at);
             let id = worker.id();
-            let said = serde_json::from_slice::<(Vec<Answer>, f64)>(&worker.dismiss());
+            let said = wire::decode_bytes::<(Vec<Answer>, f64)>(&worker.dismiss());
             let lost = || {
                 // It was ended by somebody else, for want of memory most likely.
-                let verdict = Verdict::Unknown("a worker process ended without an answer".into());
+                let verdict = Verdict::Unknown(Shortfall::WorkerLost);
                 (vec![Answer { verdict, numbers: Numbers::default() }], 0.0)
             };
             let (answers, cpu) = said.unwrap_or_else(|_| lost());
@@ -215,5 +216,5 @@ fn work(examiner: &mut Examiner<'_>, batch: &[(f64, Matrix)], slice: f64) -> Vec
             break;
         }
     }
-    serde_json::to_vec(&(answers, sys::cpu())).unwrap_or_default()
+    wire::encode(&(answers, sys::cpu())).into_bytes()
 }

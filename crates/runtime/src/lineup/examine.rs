@@ -7,8 +7,8 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use selvedge_driver::{CoverageRecord, Finding, ObjectKind, Search, Settings};
 use selvedge_lineup::{Matrix, Observation, smaller};
+use selvedge_protocol::{CoverageRecord, Finding, ObjectKind, ObjectTrouble, Search, Settings, Shortfall};
 use serde::{Deserialize, Serialize};
 
 use super::files::Files;
@@ -43,11 +43,11 @@ pub enum Verdict {
         coverage: CoverageRecord,
     },
     /// A limit was reached.
-    Unknown(String),
+    Unknown(Shortfall),
     /// A run ended at something that is not controlled.
     Uncontrolled(Box<Finding>),
     /// The object cannot be tested.
-    Wrong(String),
+    Wrong(ObjectTrouble),
 }
 
 /// What came of a matrix, and what it cost.
@@ -77,7 +77,7 @@ impl Examiner<'_> {
     /// Both phases of a matrix, and the smallest that fails like it.
     pub fn examine(&mut self, matrix: &Matrix) -> Answer {
         let mut numbers = Numbers::default();
-        self.bench.counts = self.object.options.keep_going && self.relaxing.is_some();
+        self.bench.counts = self.object.options.said.keep_going && self.relaxing.is_some();
         let outcome = self.phases(matrix, &mut numbers);
         self.bench.counts = false;
         let verdict = match outcome {
@@ -86,7 +86,7 @@ impl Examiner<'_> {
             Outcome::Uncontrolled(found) => Verdict::Uncontrolled(found),
             Outcome::Wrong(why) => Verdict::Wrong(why),
             Outcome::Fail(found) => {
-                let as_it_is = self.settings.replay.is_some() || self.object.options.as_it_is;
+                let as_it_is = self.settings.replay.is_some() || self.object.options.said.as_it_is;
                 let smallest =
                     if as_it_is { matrix.clone() } else { self.shrink(matrix.clone(), found.kind, numbers.runs) };
                 let smallest = smallest.to_text(&self.object.calls);
@@ -112,11 +112,9 @@ impl Examiner<'_> {
     fn phases(&mut self, matrix: &Matrix, numbers: &mut Numbers) -> Outcome {
         match self.observation(matrix, numbers) {
             Ok(observation) => {
-                if self.bench.exits && self.object.options.write_observations.is_some() {
-                    return Outcome::Wrong(format!(
-                        "the serial histories of the matrix {} depend on when its threads end, which a file does not say",
-                        matrix.to_text(&self.object.calls)
-                    ));
+                if self.bench.exits && self.object.options.said.write_observations.is_some() {
+                    let matrix = matrix.to_text(&self.object.calls);
+                    return Outcome::Wrong(ObjectTrouble::ExitsInFile { matrix });
                 }
                 self.files.keep(matrix, &observation, &self.object);
                 self.bench.explore(matrix, observation, numbers)
@@ -179,7 +177,7 @@ impl Examiner<'_> {
         if found.preemptions.is_some() || found.kind == ObjectKind::Nondeterministic || self.settings.replay.is_some() {
             return found;
         }
-        if self.object.options.as_it_is {
+        if self.object.options.said.as_it_is {
             return found;
         }
         let preemptions = self.settings.preemptions.saturating_add(2);

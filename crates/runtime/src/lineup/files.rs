@@ -8,7 +8,9 @@ use std::rc::Rc;
 
 use selvedge_lineup::{Matrix, Observation, ObservationSet, read_json, read_xml, write_json, write_xml};
 
-use super::object::Object;
+use selvedge_protocol::ObjectTrouble;
+
+use super::object::{Object, wrong};
 use crate::control::with;
 
 /// What was read, and what is to be written.
@@ -22,19 +24,24 @@ fn is_json(path: &str) -> bool {
     Path::new(path).extension().is_some_and(|extension| extension == "json")
 }
 
+/// What is wrong with a file.
+fn of_file(path: &str, error: &dyn std::fmt::Display) -> ObjectTrouble {
+    wrong(format_args!("{path}: {error}"))
+}
+
 impl Files {
     /// Reads the file that the options name.
-    pub fn read(&mut self, object: &Object) -> Result<(), String> {
-        let Some(path) = &object.options.observations else { return Ok(()) };
-        let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    pub fn read(&mut self, object: &Object) -> Result<(), ObjectTrouble> {
+        let Some(path) = &object.options.said.observations else { return Ok(()) };
+        let text = std::fs::read_to_string(path).map_err(|error| of_file(path, &error))?;
         let sets = with(|control| {
-            let results = &mut control.lineup.results;
+            let results = &mut control.search.lineup.results;
             if is_json(path) {
                 return read_json(&text, &object.calls, results);
             }
             read_xml(&text, &object.calls, results, object.options.tests.first())
         });
-        let sets = sets.map_err(|error| format!("{path}: {error}"))?;
+        let sets = sets.map_err(|error| of_file(path, &error))?;
         self.known = sets.into_iter().map(|set| (set.matrix, Rc::new(set.observation))).collect();
         Ok(())
     }
@@ -45,13 +52,13 @@ impl Files {
     }
 
     /// The observation of a matrix, if the file has it.
-    pub fn find(&self, matrix: &Matrix, object: &Object) -> Result<Option<Rc<Observation>>, String> {
+    pub fn find(&self, matrix: &Matrix, object: &Object) -> Result<Option<Rc<Observation>>, ObjectTrouble> {
         let found = self.known.iter().find(|(known, _)| known == matrix).map(|(_, observation)| observation.clone());
         let options = &object.options;
         let given = options.tests.iter().any(|test| test.columns == matrix.columns);
-        match (&found, &options.observations) {
+        match (&found, &options.said.observations) {
             (None, Some(path)) if given => {
-                Err(format!("{path}: there are no serial histories of the matrix {}", matrix.to_text(&object.calls)))
+                Err(ObjectTrouble::NotInFile { path: path.clone(), matrix: matrix.to_text(&object.calls) })
             }
             _ => Ok(found),
         }
@@ -59,19 +66,19 @@ impl Files {
 
     /// Keeps an observation for the file that the options name.
     pub fn keep(&mut self, matrix: &Matrix, observation: &Rc<Observation>, object: &Object) {
-        if object.options.write_observations.is_some() && !self.kept.iter().any(|set| set.matrix == *matrix) {
+        if object.options.said.write_observations.is_some() && !self.kept.iter().any(|set| set.matrix == *matrix) {
             let (object, observation) = (object.name.clone(), (**observation).clone());
             self.kept.push(ObservationSet { object, matrix: matrix.clone(), observation });
         }
     }
 
     /// Writes the file that the options name.
-    pub fn write(&self, object: &Object) -> Result<(), String> {
-        let Some(path) = &object.options.write_observations else { return Ok(()) };
+    pub fn write(&self, object: &Object) -> Result<(), ObjectTrouble> {
+        let Some(path) = &object.options.said.write_observations else { return Ok(()) };
         let text = with(|control| {
             let write = if is_json(path) { write_json } else { write_xml };
-            write(&self.kept, &object.calls, &control.lineup.results)
+            write(&self.kept, &object.calls, &control.search.lineup.results)
         });
-        std::fs::write(path, text).map_err(|error| format!("{path}: {error}"))
+        std::fs::write(path, text).map_err(|error| of_file(path, &error))
     }
 }

@@ -5,17 +5,21 @@
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use selvedge_driver::{CoverageRecord, Finding, FindingKind, ObjectKind, Search, Settings, schedule_from_text};
 use selvedge_explore::{Bounded, Coverage, Dpor, End, Replay, Serial, Stop};
 use selvedge_lineup::{
-    CallId, Criterion, Ending, Matrix, Nondeterminism, Observation, Recorded, Refusal, ResultId, Tally, Unexplained,
+    CallId, Criterion, Ending, Matrix, Nondeterminism, Observation, Recorded, ResultId, Tally, Unexplained,
+};
+use selvedge_protocol::{
+    Cause, CoverageRecord, Finding, FindingKind, ObjectKind, ObjectTrouble, Phase, Refusal, Search, Settings,
+    Shortfall, schedule_from_text,
 };
 use serde::{Deserialize, Serialize};
 
 use super::body;
 use super::object::Object;
 use super::phase2::Phase2;
-use crate::control::{Control, Failure, with};
+use crate::control::{Control, with};
+use crate::finding::Failure;
 use crate::memory::reset::Snapshot;
 use crate::run;
 use crate::session::{self, Test};
@@ -66,11 +70,11 @@ pub enum Outcome {
     /// Something is wrong.
     Fail(Box<Found>),
     /// A limit was reached.
-    Unknown(String),
+    Unknown(Shortfall),
     /// A run ended at something that is not controlled.
     Uncontrolled(Box<Finding>),
     /// The object cannot be tested.
-    Wrong(String),
+    Wrong(ObjectTrouble),
 }
 
 /// Later by some odd amount, and with another seed.
@@ -140,14 +144,14 @@ impl Bench<'_> {
     /// Sets the runtime up for runs of a matrix.
     pub fn arrange(&self, object: &Rc<Object>, matrix: &Matrix, serial: bool) {
         with(|control| {
-            control.settings = self.settings.clone();
+            control.search.settings = self.settings.clone();
             // One after the other, nothing races: a specification need not synchronise.
-            control.settings.races &= !serial;
-            control.lineup.object = Some(object.clone());
-            control.lineup.matrix = Rc::new(matrix.clone());
-            control.lineup.serial = serial;
-            control.lineup.turns = false;
-            control.lineup.exits = !serial && self.exits;
+            control.search.settings.races &= !serial;
+            control.search.lineup.object = Some(object.clone());
+            control.search.lineup.matrix = Rc::new(matrix.clone());
+            control.search.lineup.serial = serial;
+            control.search.lineup.turns = false;
+            control.search.lineup.exits = !serial && self.exits;
         });
     }
 
@@ -157,9 +161,8 @@ impl Bench<'_> {
     }
 
     /// What to say when the search was ended from outside.
-    pub fn cut_short(&self, when: &str) -> Outcome {
-        let why = if exchange::stopped() { "interrupted" } else { "the time was up" };
-        Outcome::Unknown(format!("{why} in {when}"))
+    pub fn cut_short(&self, when: Phase) -> Outcome {
+        Outcome::Unknown(if exchange::stopped() { Shortfall::Interrupted(when) } else { Shortfall::Time(when) })
     }
 
     /// Phase 1. The observation, or why there is none.
@@ -174,11 +177,7 @@ impl Bench<'_> {
         numbers.serial_seconds += sys::cpu() - began;
         let (seen, exits) = seen.map_err(|outcome| too_large(matrix, outcome))?;
         if exits && !self.criterion.has_exits() {
-            return Err(Outcome::Unknown(
-                "what a call answers depends on whether another thread has ended (its thread-local objects are destroyed then), which \
-                 is not supported with --quasi"
-                    .into(),
-            ));
+            return Err(Outcome::Unknown(Shortfall::ExitsWithQuasi));
         }
         self.exits = exits;
         numbers.serial_full += seen.full();
@@ -205,14 +204,14 @@ impl Bench<'_> {
         loop {
             self.arrange(object, matrix, true);
             with(|control| {
-                control.retries.enable(false);
-                (control.lineup.turns, control.lineup.exits) = (turns, exits);
-                control.strategy = if turns { Box::new(Dpor::new()) } else { Box::new(Serial::new()) };
+                control.search.retries.enable(false);
+                (control.search.lineup.turns, control.search.lineup.exits) = (turns, exits);
+                control.search.strategy = if turns { Box::new(Dpor::new()) } else { Box::new(Serial::new()) };
             });
             let seen = self.serial_runs(&test, numbers);
-            with(|control| (control.lineup.turns, control.lineup.exits) = (false, false));
+            with(|control| (control.search.lineup.turns, control.search.lineup.exits) = (false, false));
             match seen? {
-                Serially::Threads if turns => return Err(Outcome::Unknown("phase 1 did not end".into())),
+                Serially::Threads if turns => return Err(Outcome::Unknown(Shortfall::PhaseOneEndless)),
                 Serially::Threads => turns = true,
                 Serially::Ends => exits = true,
                 Serially::Seen(observation) if !exits => return Ok((observation, false)),
@@ -235,9 +234,9 @@ impl Bench<'_> {
             let matrix = Matrix { initial: initial.to_vec(), ..Matrix::new(vec![vec![call, call]]) };
             let mut seen = Vec::new();
             for shift in [0, 0, SHIFT] {
-                with(|control| control.lineup.shift = shift);
+                with(|control| control.search.lineup.shift = shift);
                 let observation = self.serial(&object, &matrix, &mut Numbers::default());
-                with(|control| control.lineup.shift = 0);
+                with(|control| control.search.lineup.shift = 0);
                 // What else is wrong shows again, in its place.
                 match observation {
                     Ok((observation, _)) => seen.push(observation.histories()),
@@ -246,11 +245,7 @@ impl Bench<'_> {
                 }
             }
             if seen.windows(2).any(|two| two[0] != two[1]) {
-                let name = object.calls.name(call);
-                return Err(Outcome::Wrong(format!(
-                    "`{name}` does not do the same again after the same calls: its result depends on time, random \
-                     numbers, addresses or something else that is not controlled"
-                )));
+                return Err(Outcome::Wrong(ObjectTrouble::Unsteady(object.calls.name(call).to_owned())));
             }
         }
         Ok(())
@@ -259,32 +254,30 @@ impl Bench<'_> {
     /// Every run of the strategy, unless it turns out that others are needed.
     fn serial_runs(&mut self, test: &Test, numbers: &mut Numbers) -> Result<Serially, Outcome> {
         let mut observation = Observation::new();
-        let turns = with(|control| control.lineup.turns);
+        let turns = with(|control| control.search.lineup.turns);
         let from = numbers.serial_runs;
         loop {
-            match with(|control| control.strategy.start()) {
+            match with(|control| control.search.strategy.start()) {
                 ControlFlow::Break(Coverage::Exhaustive) => return Ok(Serially::Seen(observation)),
-                ControlFlow::Break(_) => return Err(uncontrolled("phase 1")),
+                ControlFlow::Break(_) => return Err(uncontrolled(Phase::One)),
                 ControlFlow::Continue(()) => {}
             }
             if numbers.serial_runs.is_multiple_of(64) && self.out_of_time() {
-                return Err(self.cut_short("phase 1"));
+                return Err(self.cut_short(Phase::One));
             }
             if turns && numbers.serial_runs - from >= TURNS_MAX {
-                return Err(Outcome::Unknown(format!(
-                    "the object has threads of its own, and its serial behaviours took more than {TURNS_MAX} runs: \
-                     without all of them nothing can be called a violation"
-                )));
+                return Err(Outcome::Unknown(Shortfall::OwnThreads(TURNS_MAX)));
             }
             let end = run::run_once(test, self.globals);
             exchange::count();
             numbers.serial_runs += 1;
             let (own, ends) = with(|control| {
-                numbers.points += control.trace.len() as u64;
+                numbers.points += control.run.trace.len() as u64;
                 finish(control, end);
-                let Control { lineup, trace, .. } = &*control;
-                let ends = !lineup.exits && if turns { lineup.ends_show(trace) } else { lineup.ends_matter(trace) };
-                (control.created > control.lineup.threads.len() + 1, ends)
+                let run::Run { recorder, trace, .. } = &control.run;
+                let shown = if turns { recorder.ends_show(trace) } else { recorder.ends_matter(trace) };
+                let ends = !control.search.lineup.exits && shown;
+                (control.run.created > control.run.recorder.threads.len() + 1, ends)
             });
             if own && !turns {
                 return Ok(Serially::Threads);
@@ -296,7 +289,7 @@ impl Bench<'_> {
                 continue;
             }
             with(|control| serial_end(control, end, test, numbers.serial_runs))?;
-            let history = with(|control| control.lineup.serial_history());
+            let history = with(|control| control.run.recorder.serial_history());
             if let Err(nondeterminism) = observation.insert(&history) {
                 return Err(self.nondeterministic(nondeterminism, observation, test, numbers.serial_runs));
             }
@@ -306,26 +299,20 @@ impl Bench<'_> {
     /// Two serial histories differ. When nothing was decided differently, something is not under control.
     fn nondeterministic(&self, found: Box<Nondeterminism>, observation: Observation, test: &Test, run: u64) -> Outcome {
         let decided = with(|control| {
-            let own = control.created > control.lineup.threads.len() + 1;
-            own || (0..control.trace.len()).any(|at| !control.trace.picks(at).is_empty())
+            let own = control.run.created > control.run.recorder.threads.len() + 1;
+            own || (0..control.run.trace.len()).any(|at| !control.run.trace.picks(at).is_empty())
         });
         if !decided {
             let call = with(|control| {
                 let column = usize::from(found.other.column);
                 let place = found.prefix.iter().filter(|operation| operation.column == found.other.column).count();
-                let call = control.lineup.call_at(column, place);
-                call.map_or("an operation".into(), |call| self.object.calls.name(call).to_owned())
+                let call = control.search.lineup.call_at(column, place);
+                call.map(|call| self.object.calls.name(call).to_owned())
             });
-            return Outcome::Wrong(format!(
-                "{call} does not do the same again after the same calls: it depends on something that is not \
-                 controlled, such as time, random numbers or addresses"
-            ));
+            return Outcome::Wrong(ObjectTrouble::NotRepeated(call));
         }
-        let finding = with(|control| {
-            let message = "serial runs of the same calls differ".into();
-            let failure = Failure { kind: FindingKind::Nondeterministic, message, pc: 0 };
-            finding::of_failure(control, failure, &test.name, run)
-        });
+        let finding =
+            with(|control| finding::of_failure(control, Failure::new(Cause::SerialRunsDiffer, 0), &test.name, run));
         Outcome::Fail(Box::new(Found {
             kind: ObjectKind::Nondeterministic,
             finding,
@@ -336,9 +323,9 @@ impl Bench<'_> {
             observation: Rc::new(observation),
             coverage: CoverageRecord::Partial,
             preemptions: None,
-            threads: with(|control| control.lineup.threads.clone()),
+            threads: with(|control| control.run.recorder.threads.clone()),
             pc: 0,
-            exits: with(|control| control.lineup.exits),
+            exits: with(|control| control.search.lineup.exits),
         }))
     }
 
@@ -355,11 +342,7 @@ impl Bench<'_> {
             (Some(history), None) if history.iter().all(|operation| operation.choices.is_empty()) => {
                 Ok(calls.iter().copied().zip(history.into_iter().map(|operation| operation.result)).collect())
             }
-            _ => Err(Outcome::Wrong(
-                "the specification is nondeterministic, which is not supported with --quasi: one sequence of calls has several \
-                 outcomes"
-                    .into(),
-            )),
+            _ => Err(Outcome::Wrong(ObjectTrouble::ManyOutcomes)),
         }
     }
 
@@ -370,7 +353,7 @@ impl Bench<'_> {
         let mut outcome = self.search(&observation, numbers);
         // Results say more than a data race, which ends the runs that have it. So once more, without looking for races.
         if matches!(&outcome, Outcome::Fail(found) if found.kind == ObjectKind::Race) {
-            with(|control| control.settings.races = false);
+            with(|control| control.search.settings.races = false);
             let without = self.search(&observation, numbers);
             if matches!(without, Outcome::Fail(_)) {
                 outcome = without;
@@ -378,11 +361,11 @@ impl Bench<'_> {
         }
         // Plain accesses are no steps. Where two of them race, other results may come of schedules that were not made.
         if matches!(outcome, Outcome::Pass(_)) && !self.settings.races {
-            with(|control| control.settings.races = true);
+            with(|control| control.search.settings.races = true);
             match self.search(&observation, &mut Numbers::default()) {
                 Outcome::Pass(_) => {}
                 Outcome::Fail(found) if found.kind == ObjectKind::Race => {
-                    outcome = Outcome::Unknown(allowed_race(&found));
+                    outcome = Outcome::Unknown(allowed_race(*found));
                 }
                 other => outcome = other,
             }
@@ -394,7 +377,7 @@ impl Bench<'_> {
     fn search(&mut self, observation: &Rc<Observation>, numbers: &mut Numbers) -> Outcome {
         let mut strategies = match session::strategies(self.settings) {
             Ok(strategies) => strategies,
-            Err(error) => return Outcome::Wrong(error),
+            Err(trouble) => return Outcome::Wrong(ObjectTrouble::Search(trouble)),
         };
         let bounded = matches!(self.settings.search, Search::Bounded | Search::Portfolio);
         if bounded && self.settings.replay.is_none() {
@@ -407,25 +390,21 @@ impl Bench<'_> {
     }
 }
 
-/// What is said of a data race that `races off` allows. Addresses are named by whoever has the program.
-fn allowed_race(found: &Found) -> String {
-    let race = found.finding.message.replacen(" here,", &format!(" at {:#x},", found.pc), 1);
-    format!(
-        "`races off` allows a {race}: such accesses are no steps of the search, so that not every schedule was made"
-    )
+/// A data race that `races off` allows.
+fn allowed_race(found: Found) -> Shortfall {
+    match found.finding.cause {
+        Cause::Race(race) => Shortfall::AllowedRace { race, pc: found.pc },
+        cause => Shortfall::Uncontrolled(cause),
+    }
 }
 
-/// Says what helps when there was no time for all serial orders of a matrix.
+/// Notes how many serial orders a matrix has, when there was no time for all of them.
 fn too_large(matrix: &Matrix, outcome: Outcome) -> Outcome {
-    let many = match matrix.orders() {
-        u64::MAX => "more than 10^19".to_owned(),
-        orders => orders.to_string(),
-    };
+    let orders = matrix.orders();
     match outcome {
-        Outcome::Unknown(why) if !exchange::stopped() && matrix.orders() >= ORDERS_MANY => Outcome::Unknown(format!(
-            "{why}, for a matrix with {many} serial orders of its calls: with --specification queue, or whatever the object is, there is \
-             no phase 1"
-        )),
+        Outcome::Unknown(why) if !exchange::stopped() && orders >= ORDERS_MANY => {
+            Outcome::Unknown(Shortfall::Orders { why: Box::new(why), orders })
+        }
         outcome => outcome,
     }
 }
@@ -440,18 +419,18 @@ impl Bench<'_> {
         self.exits = found.exits;
         self.arrange(&self.object.clone(), matrix, false);
         with(|control| {
-            control.retries.enable(false);
-            control.callers = Some(Vec::new());
-            control.strategy = Box::new(Replay::new(schedule));
+            control.search.retries.enable(false);
+            control.search.traces_back = true;
+            control.search.strategy = Box::new(Replay::new(schedule));
         });
-        if with(|control| control.strategy.start()).is_continue() {
+        if with(|control| control.search.strategy.start()).is_continue() {
             run::run_once(&test(&self.object), self.globals);
         }
         let again = with(|control| {
-            let Finding { kind, message, test, run, .. } = &found.finding;
-            let failure = Failure { kind: *kind, message: message.clone(), pc: found.pc };
+            let Finding { kind, cause, test, run, .. } = &found.finding;
+            let failure = Failure { kind: *kind, cause: cause.clone(), pc: found.pc };
             let again = finding::of_failure(control, failure, test, *run);
-            control.callers = None;
+            control.search.traces_back = false;
             again
         });
         if again.schedule == found.finding.schedule && again.steps.len() == found.finding.steps.len() {
@@ -466,33 +445,30 @@ pub fn finish(control: &mut Control, end: End) {
 }
 
 /// The object does not repeat itself.
-pub fn uncontrolled(when: &str) -> Outcome {
-    Outcome::Unknown(format!(
-        "the same schedule did something else in {when}: the object depends on something that is not controlled, such as \
-         time, random numbers or addresses"
-    ))
+pub fn uncontrolled(when: Phase) -> Outcome {
+    Outcome::Unknown(Shortfall::Diverged(when))
 }
 
 /// Whether a serial run has a history, or what it has instead.
 fn serial_end(control: &Control, end: End, test: &Test, run: u64) -> Result<(), Outcome> {
     match end {
         End::Complete => Ok(()),
-        End::Stuck | End::Stopped(Stop::Blocked) if control.lineup.any_open() => Ok(()),
-        End::Stopped(Stop::Diverged(_)) => Err(uncontrolled("phase 1")),
+        End::Stuck | End::Stopped(Stop::Blocked) if control.run.recorder.any_open() => Ok(()),
+        End::Stopped(Stop::Diverged(_)) => Err(uncontrolled(Phase::One)),
         End::Endless | End::Truncated => {
-            let steps = control.settings.steps_max;
-            Err(Outcome::Unknown(format!("a serial run went on for {steps} steps without an end")))
+            let steps = control.search.settings.steps_max;
+            Err(Outcome::Unknown(Shortfall::SerialEndless(steps)))
         }
         End::Stuck | End::Stopped(_) | End::Failed => {
-            let failure = match &control.failure {
+            let failure = match &control.run.failure {
                 Some(failure) if end == End::Failed => failure.clone(),
                 _ => finding::stuck(control),
             };
             if !failure.kind.is_violation() {
                 return Err(Outcome::Uncontrolled(Box::new(finding::of_failure(control, failure, &test.name, run))));
             }
-            if control.lineup.instance == 0 {
-                return Err(Outcome::Wrong(format!("the constructor does not work: {}", failure.message)));
+            if control.run.recorder.instance == 0 {
+                return Err(Outcome::Wrong(ObjectTrouble::Constructor(failure.cause)));
             }
             Err(Outcome::Fail(Box::new(bad_end(control, failure, test, run))))
         }
@@ -507,21 +483,21 @@ pub fn bad_end(control: &Control, failure: Failure, test: &Test, run: u64) -> Fo
         pc: failure.pc,
         kind,
         finding: finding::of_failure(control, failure, &test.name, run),
-        history: Some(control.lineup.recorded(ending)),
+        history: Some(control.run.recorder.recorded(ending)),
         unexplained: None,
         refusal: None,
         nondeterminism: None,
         observation: Rc::new(Observation::new()),
         coverage: CoverageRecord::Partial,
         preemptions: bound(control),
-        threads: control.lineup.threads.clone(),
-        exits: control.lineup.exits,
+        threads: control.run.recorder.threads.clone(),
+        exits: control.search.lineup.exits,
     }
 }
 
 /// The bound of a search that goes through all of them, from none on.
 pub fn bound(control: &Control) -> Option<u32> {
-    match control.strategy.so_far() {
+    match control.search.strategy.so_far() {
         Some(Coverage::Preemptions(below)) => Some(below + 1),
         _ => None,
     }

@@ -32,4 +32,6 @@ mod relaxed;
 mod specified;
 
 pub use abi::{check_registered, registered};
-pub use recorder::Lineup;
+pub use check::check;
+pub use object::{Object, RustObject};
+pub use recorder::{Lineup, Recorder};

@@ -4,6 +4,9 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::rc::Rc;
 
 use selvedge_lineup::{Calls, Options};
+use selvedge_protocol::{ObjectOptions, ObjectTrouble};
+
+use crate::host;
 
 /// The result of an operation in C.
 pub type Value = i64;
@@ -121,7 +124,7 @@ pub unsafe fn text(string: *const c_char) -> String {
     if string.is_null() {
         return String::new();
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller says that it is a string, and it is not null.
     unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
 }
 
@@ -140,7 +143,7 @@ impl Registered {
     /// # Safety
     /// A static object that the header made.
     pub unsafe fn new(raw: *const RawObject) -> Self {
-        // SAFETY: as the caller promises.
+        // SAFETY: the header makes it, with all that it points at, as static data.
         unsafe {
             let raw = &*raw;
             let reference_of = (!raw.reference_of.is_null()).then(|| text(raw.reference_of));
@@ -149,7 +152,7 @@ impl Registered {
     }
 
     /// The object, with what the program and the user said of it.
-    pub fn object(&self, options: &[String]) -> Result<Object, String> {
+    pub fn object(&self, said: ObjectOptions) -> Result<Object, ObjectTrouble> {
         let raw = self.raw;
         // SAFETY: the header counts its own array.
         let calls = unsafe { std::slice::from_raw_parts(raw.calls, raw.count) };
@@ -163,13 +166,9 @@ impl Registered {
                 invocations.push(Invocation::C { invoke: raw.invoke, function: call.function, arguments });
             }
         }
-        let mut calls = Calls::new(names).map_err(|error| error.to_string())?;
-        let mut read = Options::default();
-        for line in options {
-            read.read(line, &mut calls).map_err(|error| error.to_string())?;
-        }
+        let (calls, options) = described(names, said)?;
         let life = Life::C { construct: raw.construct, create: raw.create, destroy: raw.destroy };
-        Ok(Object { name: self.name.clone(), life, calls, invocations, options: read, reference: None, void: "void" })
+        Ok(Object { name: self.name.clone(), life, calls, invocations, options, reference: None, void: "void" })
     }
 }
 
@@ -234,13 +233,16 @@ pub struct RustObject {
     reference: *const RustObject,
 }
 
-/// Text of Rust.
-///
-/// # Safety
-/// So many bytes.
-pub unsafe fn bytes(start: *const u8, length: usize) -> String {
-    // SAFETY: as the caller promises.
-    String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(start, length) }).into_owned()
+/// What a reader of calls, options or files says of them.
+pub fn wrong(error: impl std::fmt::Display) -> ObjectTrouble {
+    ObjectTrouble::Described(error.to_string())
+}
+
+/// The calls of these names, and what was said of them.
+fn described(names: Vec<String>, said: ObjectOptions) -> Result<(Calls, Options), ObjectTrouble> {
+    let mut calls = Calls::new(names).map_err(wrong)?;
+    let options = Options::new(said, &mut calls).map_err(wrong)?;
+    Ok((calls, options))
 }
 
 impl Object {
@@ -248,40 +250,36 @@ impl Object {
     ///
     /// # Safety
     /// Everything that it points at outlives the object.
-    pub unsafe fn of_rust(raw: *const RustObject, more: &[String]) -> Result<Self, String> {
-        // SAFETY: as the caller promises.
+    pub unsafe fn of_rust(raw: *const RustObject, flags: &ObjectOptions) -> Result<Self, ObjectTrouble> {
+        // SAFETY: the caller says that all of it is there.
         let (raw, calls, name, options) = unsafe {
             let raw = &*raw;
             let calls = std::slice::from_raw_parts(raw.calls, raw.count);
-            (raw, calls, bytes(raw.name, raw.length), bytes(raw.options, raw.options_length))
+            (raw, calls, host::text(raw.name, raw.length), host::text(raw.options, raw.options_length))
         };
-        // SAFETY: as the caller promises.
-        let names = calls.iter().map(|call| unsafe { bytes(call.name, call.length) }).collect();
-        let mut known = Calls::new(names).map_err(|error| error.to_string())?;
-        let mut read = Options::default();
-        for line in options.lines().chain(more.iter().map(String::as_str)) {
-            read.read(line, &mut known).map_err(|error| error.to_string())?;
-        }
+        // SAFETY: the name of a call is part of the description.
+        let names = calls.iter().map(|call| unsafe { host::text(call.name, call.length) }).collect();
+        let said = ObjectOptions::of_lines(options.lines()).map_err(wrong)?;
+        let (known, options) = described(names, said.overridden(flags))?;
         let invocations =
             calls.iter().map(|call| Invocation::Rust { invoke: raw.invoke, context: call.context }).collect();
         let life = Life::Rust { create: raw.create, context: raw.context, destroy: raw.destroy };
         let reference = match raw.reference.is_null() {
             true => None,
-            // SAFETY: as the caller promises.
-            false => Some(Rc::new(unsafe { Object::of_rust(raw.reference, &[])? })),
+            // SAFETY: the reference is part of the description, and described in the same way.
+            false => Some(Rc::new(unsafe { Object::of_rust(raw.reference, &ObjectOptions::default())? })),
         };
-        let object = Object { name, life, calls: known, invocations, options: read, reference, void: "()" };
+        let object = Object { name, life, calls: known, invocations, options, reference, void: "()" };
         object.matched()
     }
 
     /// The same, when what stands in for it has the same calls.
-    pub fn matched(self) -> Result<Self, String> {
+    pub fn matched(self) -> Result<Self, ObjectTrouble> {
         match &self.reference {
-            Some(reference) if reference.calls.names() != self.calls.names() => Err(format!(
-                "expected the reference to have the same calls: {}, found {}",
-                self.calls.names().join(", "),
-                reference.calls.names().join(", ")
-            )),
+            Some(reference) if reference.calls.names() != self.calls.names() => Err(ObjectTrouble::ReferenceCalls {
+                object: self.calls.names().to_vec(),
+                reference: reference.calls.names().to_vec(),
+            }),
             _ => Ok(self),
         }
     }

@@ -6,12 +6,15 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use selvedge_driver::{CoverageRecord, FindingKind, ObjectKind};
 use selvedge_explore::{Coverage, Dpor, End, Replay, Serial, Stop, Strategy};
 use selvedge_lineup::{Case, Criterion, Ending, Judgement, Matrix, Observation, PANICKED, Recorded, Unexplained};
 
+use selvedge_protocol::{Cause, CoverageRecord, FindingKind, ObjectKind, Phase, Shortfall};
+
 use super::matrix::{Bench, Found, Numbers, Outcome, bad_end, bound, finish, uncontrolled};
-use crate::control::{Failure, Left, with};
+use super::object::wrong;
+use crate::control::{Left, with};
+use crate::finding::Failure;
 use crate::run;
 use crate::session::Test;
 use crate::{exchange, finding, freeze, shadow};
@@ -48,8 +51,8 @@ impl<'a, 'b> Phase2<'a, 'b> {
         let mut reached = None;
         for (number, strategy) in strategies.into_iter().enumerate() {
             with(|control| {
-                control.retries.enable(control.settings.retries && strategy.turns_races());
-                control.strategy = strategy;
+                control.search.retries.enable(control.search.settings.retries && strategy.turns_races());
+                control.search.strategy = strategy;
             });
             let from = self.numbers.runs;
             // What comes after the bound may take as long as everything before it, and a little more.
@@ -65,14 +68,14 @@ impl<'a, 'b> Phase2<'a, 'b> {
             reached = match (coverage, reached) {
                 (Some(Coverage::Partial) | None, Some(before)) => Some(before),
                 (Some(Coverage::Partial), None) => {
-                    return Outcome::Unknown("runs that were not fair had to be left out".into());
+                    return Outcome::Unknown(Shortfall::Unfair);
                 }
                 (Some(coverage), _) => Some(coverage),
                 (None, None) if self.bench.trial.is_some() && !self.bench.out_of_time() => continue,
                 (None, None) if self.numbers.runs - from >= runs_max => {
-                    return Outcome::Unknown(format!("a matrix took more than {runs_max} runs"));
+                    return Outcome::Unknown(Shortfall::Runs(runs_max));
                 }
-                (None, None) => return self.bench.cut_short("phase 2"),
+                (None, None) => return self.bench.cut_short(Phase::Two),
             };
             if !matches!(coverage, Some(Coverage::Preemptions(_))) {
                 break;
@@ -85,7 +88,7 @@ impl<'a, 'b> Phase2<'a, 'b> {
     fn search(&mut self, from: u64, runs_max: u64) -> Result<Option<Coverage>, Outcome> {
         let mut key = Vec::new();
         loop {
-            if let ControlFlow::Break(coverage) = with(|control| control.strategy.start()) {
+            if let ControlFlow::Break(coverage) = with(|control| control.search.strategy.start()) {
                 return Ok(Some(coverage));
             }
             let done = self.numbers.runs - from;
@@ -96,21 +99,21 @@ impl<'a, 'b> Phase2<'a, 'b> {
             exchange::count();
             self.numbers.runs += 1;
             let left = with(|control| {
-                self.numbers.points += control.trace.len() as u64;
+                self.numbers.points += control.run.trace.len() as u64;
                 // What the search took for granted about loops is not so: it starts over.
-                if control.left == Left::Restart {
-                    control.strategy = Box::new(Dpor::new());
+                if control.run.left == Left::Restart {
+                    control.search.strategy = Box::new(Dpor::new());
                 } else {
                     finish(control, end);
                 }
-                control.left
+                control.run.left
             });
             // A run whose threads could only try again shows nothing that other runs do not.
             if !matches!(left, Left::Restart | Left::Blocked) {
                 self.look(end, &mut key)?;
             }
             if shadow::has_forgotten() {
-                return Err(Outcome::Unknown("a run touched more memory than is remembered for data races".into()));
+                return Err(Outcome::Unknown(Shortfall::RaceMemory));
             }
         }
     }
@@ -121,32 +124,33 @@ impl<'a, 'b> Phase2<'a, 'b> {
             End::Complete => Ending::Full,
             End::Truncated => return Err(self.too_long()),
             // The end of a thread waits for nobody in serial runs, or it would be an operation.
-            End::Stuck | End::Endless if with(|control| !control.lineup.exits && control.lineup.any_leaving()) => {
+            End::Stuck | End::Endless
+                if with(|control| !control.search.lineup.exits && control.run.recorder.any_leaving()) =>
+            {
                 return Err(self.ended_badly(end));
             }
             End::Stuck | End::Endless if freeze::bystanders() > 0 => {
-                let why = "operations wait, and threads that were started before the search, which cannot run, may be what they wait for";
-                return Err(Outcome::Unknown(why.into()));
+                return Err(Outcome::Unknown(Shortfall::Bystanders));
             }
-            End::Stuck | End::Endless if with(|control| control.lineup.any_open()) => Ending::Stuck,
+            End::Stuck | End::Endless if with(|control| control.run.recorder.any_open()) => Ending::Stuck,
             End::Stopped(Stop::Redundant | Stop::Blocked | Stop::Unfair) => return Ok(()),
-            End::Stopped(Stop::Diverged(_)) => return Err(uncontrolled("phase 2")),
+            End::Stopped(Stop::Diverged(_)) => return Err(uncontrolled(Phase::Two)),
             End::Stuck | End::Endless | End::Failed => return Err(self.ended_badly(end)),
         };
-        with(|control| control.lineup.key(ending, key));
+        with(|control| control.run.recorder.key(ending, key));
         if self.seen.contains(key.as_slice()) {
             return Ok(());
         }
         self.seen.insert(key.as_slice().into());
         self.numbers.histories += 1;
         self.numbers.stuck += u64::from(ending == Ending::Stuck);
-        let history = with(|control| control.lineup.recorded(ending));
-        let matrix = with(|control| control.lineup.matrix.clone());
+        let history = with(|control| control.run.recorder.recorded(ending));
+        let matrix = with(|control| control.search.lineup.matrix.clone());
         self.case(&matrix, &history, |criterion, case| criterion.count(case));
         match self.judge(&matrix, &history)? {
             Judgement::Allowed => Ok(()),
-            Judgement::Undecided | Judgement::Ask(_) => Err(Outcome::Unknown("a history could not be decided".into())),
-            Judgement::Wrong(why) => Err(Outcome::Wrong(why)),
+            Judgement::Undecided | Judgement::Ask(_) => Err(Outcome::Unknown(Shortfall::Undecided)),
+            Judgement::Wrong(why) => Err(Outcome::Wrong(wrong(why))),
             Judgement::Refused(unexplained) => {
                 if self.first.is_some() {
                     return Ok(());
@@ -171,7 +175,7 @@ impl<'a, 'b> Phase2<'a, 'b> {
     ) -> T {
         let object = self.bench.object.clone();
         with(|control| {
-            let (calls, results, observation) = (&object.calls, &control.lineup.results, &*self.observation);
+            let (calls, results, observation) = (&object.calls, &control.search.lineup.results, &*self.observation);
             ask(self.bench.criterion, &Case { matrix, calls, results, observation, history })
         })
     }
@@ -184,49 +188,46 @@ impl<'a, 'b> Phase2<'a, 'b> {
             return Ok(judgement);
         }
         let (strategy, retries, settings, schedule) = with(|control| {
-            let strategy = std::mem::replace(&mut control.strategy, Box::new(Serial::new()));
-            let retries = std::mem::take(&mut control.retries);
-            (strategy, retries, control.settings.clone(), control.trace.schedule())
+            let strategy = std::mem::replace(&mut control.search.strategy, Box::new(Serial::new()));
+            let retries = std::mem::take(&mut control.search.retries);
+            (strategy, retries, control.search.settings.clone(), control.run.trace.schedule())
         });
         while let Judgement::Ask(asked) = judgement {
             for calls in asked {
                 if self.bench.out_of_time() {
-                    return Err(self.bench.cut_short("phase 2"));
+                    return Err(self.bench.cut_short(Phase::Two));
                 }
                 let run = self.bench.sequence(&calls, self.numbers)?;
                 let told = self.case(matrix, history, |criterion, case| criterion.tell(case, run));
-                told.map_err(Outcome::Wrong)?;
+                told.map_err(|why| Outcome::Wrong(wrong(why)))?;
             }
             judgement = self.case(matrix, history, |criterion, case| criterion.judge(case));
         }
         self.bench.arrange(&self.bench.object.clone(), matrix, false);
         with(|control| {
-            control.settings = settings;
-            control.strategy = Box::new(Replay::new(schedule));
+            control.search.settings = settings;
+            control.search.strategy = Box::new(Replay::new(schedule));
         });
-        if with(|control| control.strategy.start()).is_continue() {
+        if with(|control| control.search.strategy.start()).is_continue() {
             run::run_once(&self.test, self.bench.globals);
         }
         with(|control| {
-            control.strategy = strategy;
-            control.retries = retries;
+            control.search.strategy = strategy;
+            control.search.retries = retries;
         });
         Ok(judgement)
     }
 
     /// A run that is cut off says nothing about the object.
     fn too_long(&self) -> Outcome {
-        let steps = with(|control| control.settings.steps_max);
-        Outcome::Unknown(format!(
-            "a run went on for more than {steps} steps, and it is not known whether it has an end: no state came again in \
-             which it was before"
-        ))
+        let steps = with(|control| control.search.settings.steps_max);
+        Outcome::Unknown(Shortfall::TooLong(steps))
     }
 
     fn ended_badly(&self, end: End) -> Outcome {
         let run = self.numbers.runs;
         with(|control| {
-            let failure = match (&control.failure, end) {
+            let failure = match (&control.run.failure, end) {
                 (Some(failure), End::Failed) => failure.clone(),
                 _ => finding::stuck(control),
             };
@@ -240,27 +241,30 @@ impl<'a, 'b> Phase2<'a, 'b> {
     fn refuse(&mut self, history: Recorded, unexplained: Unexplained) -> Outcome {
         let refusal = self.bench.criterion.take_refusal().map(Box::new);
         let relaxed = refusal.as_ref().filter(|refusal| !refusal.exact);
-        let (kind, found) = match unexplained {
-            Unexplained::Stuck { .. } => (ObjectKind::Stuck, FindingKind::Stuck),
-            Unexplained::Full if self.panics(&history) => (ObjectKind::Panic, FindingKind::NotLinearizable),
-            Unexplained::Full if relaxed.is_some() => {
-                (ObjectKind::NotQuasiLinearizable, FindingKind::NotQuasiLinearizable)
+        let kind = match unexplained {
+            Unexplained::Stuck { .. } => ObjectKind::Stuck,
+            Unexplained::Full if self.panics(&history) => ObjectKind::Panic,
+            Unexplained::Full if relaxed.is_some() => ObjectKind::NotQuasiLinearizable,
+            Unexplained::Full => ObjectKind::NotLinearizable,
+        };
+        let cause = match (unexplained, relaxed) {
+            (Unexplained::Stuck { .. }, _) => Cause::UnexplainedWait,
+            // The words for a panic are those of results, whatever was allowed.
+            (Unexplained::Full, Some(refusal)) => {
+                Cause::Refused { classes: refusal.classes.clone(), readings: refusal.readings.clone() }
             }
-            Unexplained::Full => (ObjectKind::NotLinearizable, FindingKind::NotLinearizable),
+            (Unexplained::Full, None) => Cause::Unexplained,
         };
         let run = self.numbers.runs;
         let (finding, pc) = with(|control| {
-            let message = match unexplained {
-                Unexplained::Full if relaxed.is_some() => relaxed.map_or(String::new(), |refusal| refusal.words()),
-                Unexplained::Full => "no serial order of the operations has these results".to_owned(),
-                Unexplained::Stuck { .. } => {
-                    "an operation waits for ever, and no serial order explains that".to_owned()
-                }
-            };
             let pc = if kind == ObjectKind::Stuck { finding::stuck(control).pc } else { 0 };
-            (finding::of_failure(control, Failure { kind: found, message, pc }, &self.test.name, run), pc)
+            let found = match kind {
+                ObjectKind::Panic => FindingKind::NotLinearizable,
+                _ => cause.kind(),
+            };
+            (finding::of_failure(control, Failure { kind: found, cause, pc }, &self.test.name, run), pc)
         });
-        let (preemptions, threads) = with(|control| (bound(control), control.lineup.threads.clone()));
+        let (preemptions, threads) = with(|control| (bound(control), control.run.recorder.threads.clone()));
         Outcome::Fail(Box::new(Found {
             kind,
             finding,
@@ -282,7 +286,7 @@ impl<'a, 'b> Phase2<'a, 'b> {
         let serial = self.observation.histories();
         let columns = history.columns.iter().enumerate();
         with(|control| {
-            let results = &control.lineup.results;
+            let results = &control.search.lineup.results;
             let panicked = |result| results.text(result).starts_with(PANICKED);
             columns.flat_map(|(at, column)| column.iter().map(move |operation| (at, operation.result))).any(
                 |(at, result)| {

@@ -8,6 +8,7 @@ use selvedge_lineup::{CallId, Ending, Matrix, Operation, Recorded, ResultId, Res
 use selvedge_explore::{Trace, dependent};
 
 use super::object::Object;
+use crate::control::Control;
 
 /// Columns of a matrix, and the thread that makes the calls before and after.
 const COLUMNS: usize = Matrix::THREADS_MAX + 1;
@@ -20,7 +21,7 @@ struct Called {
     choices: Vec<u32>,
 }
 
-/// The object under test and the run under way.
+/// The object under test.
 #[derive(Default)]
 pub struct Lineup {
     /// The object whose operations run, or what stands in for it in phase 1.
@@ -37,44 +38,70 @@ pub struct Lineup {
     pub shift: u64,
     /// Results seen so far.
     pub results: Results,
+}
+
+impl Lineup {
+    /// The call that comes at a place of a column.
+    pub fn call_at(&self, column: usize, place: usize) -> Option<CallId> {
+        self.matrix.column(column).nth(place)
+    }
+
+    /// The number of a result of a call.
+    pub fn result(&mut self, call: CallId, text: &str) -> ResultId {
+        let Some(object) = &self.object else { return Results::VOID };
+        let text = object.calls.normal(call, text);
+        self.results.intern(text)
+    }
+}
+
+/// A column of the run under way.
+#[derive(Default)]
+struct Column {
+    called: Vec<Called>,
+    /// Where its thread is at its end or was: how many steps the run had then, and whether its destructors are done.
+    leaving: Option<(usize, bool)>,
+    /// A result given as text.
+    text: Option<ResultId>,
+}
+
+/// What the operations of the run under way did.
+#[derive(Default)]
+pub struct Recorder {
     /// The object, once it is constructed.
     pub instance: usize,
     /// The thread of each column but the first.
     pub threads: Vec<usize>,
     /// Whether all threads of the matrix are there.
     open: bool,
-    /// For each column whose thread is at its end or was: how many steps the run had then, and whether its destructors are done.
-    leaving: [Option<(usize, bool)>; COLUMNS],
-    columns: Vec<Vec<Called>>,
+    /// None where no object is under test.
+    columns: Vec<Column>,
     order: Vec<u8>,
     returned: [u8; COLUMNS],
-    /// A result given as text, per column.
-    texts: [Option<ResultId>; COLUMNS],
-    /// Whether there was nothing to put back the last time, and nothing was changed since: no object is under test.
-    idle: bool,
 }
 
-impl Lineup {
-    /// A new run.
+impl Recorder {
+    /// A recorder for a run of this object takes the place of this one, and its memory.
     #[inline(always)]
-    pub fn reset(&mut self) {
-        if !self.idle || self.object.is_some() {
-            self.forget();
-            self.idle = self.object.is_none();
+    pub fn renew(&mut self, lineup: &Lineup) {
+        // Where no object is under test nothing is recorded.
+        if lineup.object.is_some() || !self.columns.is_empty() {
+            *self = std::mem::take(self).again(lineup);
         }
     }
 
     #[inline(never)]
-    fn forget(&mut self) {
-        self.instance = 0;
-        self.threads.clear();
-        self.open = false;
-        self.leaving = [None; COLUMNS];
-        self.columns.iter_mut().for_each(Vec::clear);
-        self.columns.resize(self.matrix.columns.len() + 1, Vec::new());
-        self.order.clear();
-        self.returned = [0; COLUMNS];
-        self.texts = [None; COLUMNS];
+    fn again(self, lineup: &Lineup) -> Self {
+        let Recorder { mut threads, mut columns, mut order, .. } = self;
+        threads.clear();
+        order.clear();
+        let count = if lineup.object.is_some() { lineup.matrix.columns.len() + 1 } else { 0 };
+        columns.resize_with(count, Column::default);
+        for column in &mut columns {
+            let mut called = std::mem::take(&mut column.called);
+            called.clear();
+            *column = Column { called, leaving: None, text: None };
+        }
+        Recorder { instance: 0, threads, open: false, columns, order, returned: [0; COLUMNS] }
     }
 
     /// Whether the threads of the matrix may go.
@@ -95,11 +122,6 @@ impl Lineup {
         }
     }
 
-    /// The call that comes at a place of a column.
-    pub fn call_at(&self, column: usize, place: usize) -> Option<CallId> {
-        self.matrix.column(column).nth(place)
-    }
-
     /// The constructed object.
     pub fn instance(&self) -> *mut c_void {
         self.instance as *mut c_void
@@ -107,20 +129,20 @@ impl Lineup {
 
     /// An operation is called.
     pub fn called(&mut self, column: usize) {
-        self.columns[column].push(Called { result: None, before: self.returned, choices: Vec::new() });
+        self.columns[column].called.push(Called { result: None, before: self.returned, choices: Vec::new() });
         self.order.push(column as u8);
     }
 
     /// Notes what a declared choice of the column's operation was.
     pub fn chose(&mut self, column: usize, chosen: u32) {
-        if let Some(called) = self.columns[column].last_mut() {
+        if let Some(called) = self.columns[column].called.last_mut() {
             called.choices.push(chosen);
         }
     }
 
     /// The column's operation returned.
     pub fn returned(&mut self, column: usize, result: ResultId) {
-        if let Some(called) = self.columns[column].last_mut() {
+        if let Some(called) = self.columns[column].called.last_mut() {
             called.result = Some(result);
         }
         self.returned[column] += 1;
@@ -128,19 +150,19 @@ impl Lineup {
 
     /// The column's thread has made its last call; the run has so many steps.
     pub fn leaves(&mut self, column: usize, steps: usize) {
-        self.leaving[column] = Some((steps, false));
+        self.columns[column].leaving = Some((steps, false));
     }
 
     /// The destructors of the column's thread are done.
     pub fn has_left(&mut self, column: usize) {
-        if let Some((_, done)) = &mut self.leaving[column] {
+        if let Some((_, done)) = &mut self.columns[column].leaving {
             *done = true;
         }
     }
 
     /// Whether some thread has made its last call, and what its end does is not done.
     pub fn any_leaving(&self) -> bool {
-        self.leaving.iter().flatten().any(|(_, done)| !done)
+        self.columns.iter().filter_map(|column| column.leaving).any(|(_, done)| !done)
     }
 
     /// Whether the end of some thread could have come later in this serial run and done, or seen, something else: it did not come to
@@ -157,7 +179,7 @@ impl Lineup {
                 })
             })
         };
-        let ends = self.leaving.iter().enumerate().filter_map(|(column, left)| Some((column, (*left)?)));
+        let ends = self.columns.iter().enumerate().filter_map(|(at, column)| Some((at, column.leaving?)));
         self.any_leaving()
             || ends.into_iter().any(|(column, (from, _))| {
                 column.checked_sub(1).and_then(|at| self.threads.get(at)).is_some_and(|&thread| clash(&from, thread))
@@ -169,35 +191,19 @@ impl Lineup {
         let steps = trace.steps();
         self.any_leaving()
             || self.threads.iter().enumerate().any(|(at, &thread)| {
-                let from = self.leaving[at + 1].map_or(steps.len(), |(from, _)| from);
+                let from = self.columns[at + 1].leaving.map_or(steps.len(), |(from, _)| from);
                 steps[from..].iter().any(|step| step.thread.index() == thread)
             })
     }
 
-    /// Keeps a result given as text until the operation returns.
-    pub fn put_text(&mut self, thread: usize, text: &str) {
-        let Some(column) = self.column(thread) else { return };
-        let place = self.columns[column].len().saturating_sub(1);
-        let Some(call) = self.call_at(column, place) else { return };
-        self.idle = false;
-        self.texts[column] = Some(self.result(call, text));
-    }
-
     /// The result given as text, if there is one.
     pub fn take_text(&mut self, column: usize) -> Option<ResultId> {
-        self.texts[column].take()
-    }
-
-    /// The number of a result of a call.
-    pub fn result(&mut self, call: CallId, text: &str) -> ResultId {
-        let Some(object) = &self.object else { return Results::VOID };
-        let text = object.calls.normal(call, text);
-        self.results.intern(text)
+        self.columns.get_mut(column)?.text.take()
     }
 
     /// Whether an operation has been called and has not returned.
     pub fn any_open(&self) -> bool {
-        self.columns.iter().any(|column| column.last().is_some_and(|called| called.result.is_none()))
+        self.columns.iter().any(|column| column.called.last().is_some_and(|called| called.result.is_none()))
     }
 
     /// The run as a serial history. An operation that did not return is the last.
@@ -205,7 +211,7 @@ impl Lineup {
         let mut places = [0usize; COLUMNS];
         let operation = |&column: &u8| {
             let at = usize::from(column);
-            let called = &self.columns[at][places[at]];
+            let called = &self.columns[at].called[places[at]];
             places[at] += 1;
             SerialOp { column, choices: called.choices.clone(), result: called.result }
         };
@@ -217,8 +223,8 @@ impl Lineup {
         key.clear();
         key.push(u8::from(ending == Ending::Stuck));
         for column in &self.columns {
-            key.push(column.len() as u8);
-            for called in column {
+            key.push(column.called.len() as u8);
+            for called in &column.called {
                 key.extend(called.result.map_or(u32::MAX, |result| result.0).to_le_bytes());
                 key.extend(&called.before[..self.columns.len()]);
             }
@@ -229,7 +235,20 @@ impl Lineup {
     pub fn recorded(&self, ending: Ending) -> Recorded {
         let count = self.columns.len();
         let operation = |called: &Called| Operation { result: called.result, before: called.before[..count].to_vec() };
-        let columns = self.columns.iter().map(|column| column.iter().map(operation).collect()).collect();
+        let columns = self.columns.iter().map(|column| column.called.iter().map(operation).collect()).collect();
         Recorded { columns, ending }
+    }
+}
+
+impl Control {
+    /// Keeps a result given as text until the current thread's operation returns.
+    pub fn put_text(&mut self, text: &str) {
+        let recorder = &mut self.run.recorder;
+        let Some(at) = recorder.column(self.run.current) else { return };
+        let Some(column) = recorder.columns.get_mut(at) else { return };
+        let place = column.called.len().saturating_sub(1);
+        if let Some(call) = self.search.lineup.call_at(at, place) {
+            column.text = Some(self.search.lineup.result(call, text));
+        }
     }
 }

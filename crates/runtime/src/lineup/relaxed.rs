@@ -1,12 +1,12 @@
 //! What quasi linearizability was asked for, of which object, held against what.
 //!
-//! Invariant: a sentence and exit code 2 come of everything that cannot be asked, before anything runs.
+//! Invariant: an error comes of everything that cannot be asked, before anything runs.
 
-use selvedge_driver::{QuasiCounts, QuasiRecord};
-use selvedge_history::quasi::{Causality, Order, Reading};
+use selvedge_history::quasi::Reading;
 use selvedge_lineup::{Matrix, Relaxed, Roles, Tally};
+use selvedge_protocol::{Against, Note, ObjectTrouble, QuasiCounts, QuasiRecord};
 
-use super::object::Object;
+use super::object::{Object, wrong};
 
 /// What is allowed of the object.
 pub struct Relaxing {
@@ -14,34 +14,31 @@ pub struct Relaxing {
     pub relaxed: Relaxed,
     /// Which calls put something in and which take it out.
     pub roles: Roles,
-    specification: String,
+    specification: Against,
 }
 
 /// Reads what the options say; nothing where plain linearizability is asked for.
-pub fn relaxing(object: &Object) -> Result<Option<Relaxing>, String> {
-    let options = &object.options;
-    let usual = (options.reading, options.causality, options.order) == Default::default();
+pub fn relaxing(object: &Object) -> Result<Option<Relaxing>, ObjectTrouble> {
+    let options = &object.options.said;
+    let readings = object.options.readings();
+    let usual = readings == Default::default();
     if options.quasi.is_empty() {
         return match usual {
             true => Ok(None),
-            false => Err("readings go with --quasi, such as --quasi deq=2".into()),
+            false => Err(ObjectTrouble::ReadingsAlone),
         };
     }
     if options.observations.is_some() && options.specification.is_some() {
-        return Err(
-            "serial histories of a file and a built-in specification cannot both be what it is held against".into()
-        );
+        return Err(ObjectTrouble::FileAndSpecification);
     }
-    let (text, readings) = (options.quasi.join(","), (options.reading, options.causality, options.order));
-    let relaxed = Relaxed::new(&text, options.specification.as_deref(), readings, &object.calls);
-    let relaxed = relaxed.map_err(|error| error.to_string())?;
+    let relaxed = Relaxed::new(&options.quasi.join(","), options.specification.as_deref(), readings, &object.calls);
+    let relaxed = relaxed.map_err(wrong)?;
     let specification = match (relaxed.kind, &options.observations, &object.reference) {
-        (Some(kind), ..) => kind.name(),
-        (None, Some(_), _) => "observations",
-        (None, None, Some(_)) => "reference",
-        (None, None, None) => "itself",
+        (Some(kind), ..) => Against::BuiltIn(kind.name().to_owned()),
+        (None, Some(_), _) => Against::Observations,
+        (None, None, Some(_)) => Against::Reference,
+        (None, None, None) => Against::Itself,
     };
-    let specification = specification.to_owned();
     Ok(Some(Relaxing { relaxed, roles: Roles::of(&object.calls), specification }))
 }
 
@@ -56,16 +53,15 @@ impl Relaxing {
                 matrix.initial.clone_from(&object.options.initial);
                 matrix.last.clone_from(&object.options.last);
             }
-            let why = self.roles.well_formed(&matrix).err()?;
-            Some(format!("the matrix {} is not well-formed: {why}", matrix.to_text(&object.calls)))
+            let lacks = self.roles.well_formed(&matrix).err()?.to_string();
+            Some(Note { matrix: matrix.to_text(&object.calls), lacks })
         });
-        let rules = &self.relaxed.rules;
-        let name = |is: bool, one: &str, other: &str| if is { one } else { other }.to_owned();
+        let said = &object.options.said;
         QuasiRecord {
             classes: self.relaxed.relaxation.to_string(),
-            reading: name(rules.reading == Reading::Closed, "closed", "prefix"),
-            causality: name(rules.causality == Causality::Free, "free", "causal"),
-            order: name(rules.order == Order::Strict, "strict", "distance"),
+            reading: said.reading.unwrap_or_default(),
+            causality: said.causality.unwrap_or_default(),
+            order: said.order.unwrap_or_default(),
             specification: self.specification.clone(),
             counts: QuasiCounts::default(),
             notes: notes.collect(),

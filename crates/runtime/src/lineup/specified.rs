@@ -1,36 +1,32 @@
 //! Which built-in object the object under test is held against, if one was named without a relaxation.
 //!
-//! Invariant: a sentence and exit code 2 come of everything that cannot be asked, before anything runs.
+//! Invariant: an error comes of everything that cannot be asked, before anything runs.
 
-use selvedge_driver::BuiltInRecord;
 use selvedge_lineup::{BuiltIn, K};
+use selvedge_protocol::{BuiltInRecord, ObjectTrouble};
 
-use super::object::Object;
+use super::object::{Object, wrong};
 
 /// Reads what the options say; nothing where the object's own serial behaviour is what counts.
-pub fn built_in(object: &Object) -> Result<Option<BuiltIn>, String> {
-    let options = &object.options;
+pub fn built_in(object: &Object) -> Result<Option<BuiltIn>, ObjectTrouble> {
+    let options = &object.options.said;
     let approximate = options.approximate;
     if !options.quasi.is_empty() {
         return match approximate {
             None => Ok(None),
-            Some(_) => Err("--approximate is about linearizability: leave --quasi out".into()),
+            Some(_) => Err(ObjectTrouble::ApproximateQuasi),
         };
     }
     let Some(specification) = &options.specification else {
         return match approximate {
             None => Ok(None),
-            Some(_) => Err(format!(
-                "--approximate counts operations by the rules of a built-in object: say which one, such as --specification queue, \
-                 .against(\"queue\") in Rust or SELVEDGE_OPTION({}, \"specification queue\") in C",
-                object.name.split([':', '/', '.']).next().unwrap_or("object")
-            )),
+            Some(_) => Err(ObjectTrouble::ApproximateAlone { object: object.name.clone() }),
         };
     };
     if options.observations.is_some() || options.write_observations.is_some() {
-        return Err("a built-in specification takes the place of serial histories: leave those of a file out".into());
+        return Err(ObjectTrouble::SpecificationAndFile);
     }
-    BuiltIn::new(specification, approximate, &object.calls).map(Some).map_err(|error| error.to_string())
+    BuiltIn::new(specification, approximate, &object.calls).map(Some).map_err(wrong)
 }
 
 /// What a report says of it.

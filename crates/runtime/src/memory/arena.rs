@@ -13,19 +13,20 @@ use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use selvedge_driver::{FindingKind, Reuse};
 use selvedge_explore::{Access, Kind, Pick};
+use selvedge_protocol::{Cause, FreedBlock, Reuse, address};
 
+use crate::arch::site;
 use crate::control::{state, with};
 use crate::endless::state::differing;
 use crate::fiber::{Wants, fail};
 use crate::memory::before;
 use crate::memory::pool::{self, UNIT};
+use crate::point;
 use crate::posix::{lifetime, objects};
 use crate::race::{Conflict, Touch};
-use crate::{point, site};
 
-const BASE: usize = 0x6000_0000_0000;
+const BASE: usize = address::HEAP as usize;
 /// For each thread.
 const PART: usize = 64 << 20;
 /// For all threads of a run.
@@ -128,7 +129,7 @@ fn arena() -> &'static mut Arena {
     fn first() -> Option<Arena> {
         Some(Arena::default())
     }
-    // SAFETY: as above.
+    // SAFETY: one kernel thread runs code under control, or searches while none does; no borrow outlives the work of a call.
     let arena = unsafe { &mut *ARENA.0.get() };
     if arena.is_none() {
         *arena = first();
@@ -283,11 +284,6 @@ pub fn mark(address: usize, units: usize, state: u8) {
     }
 }
 
-/// Where in the arena an address lies.
-pub fn offset(address: usize) -> usize {
-    address.wrapping_sub(BASE)
-}
-
 /// Whether an address lies in a block that was freed and not handed out again.
 pub fn is_freed(address: usize) -> bool {
     // SAFETY: shadow of an address inside the arena.
@@ -316,11 +312,6 @@ pub fn check(address: usize, size: usize, write: bool, pc: u64) {
     }
 }
 
-/// So many bytes, in words.
-pub fn bytes(size: u64) -> String {
-    if size == 1 { "1 byte".into() } else { format!("{size} bytes") }
-}
-
 #[inline(never)]
 fn check_inside(address: usize, size: usize, write: bool, pc: u64) {
     let Some(more) = size.checked_sub(1) else { return };
@@ -330,19 +321,15 @@ fn check_inside(address: usize, size: usize, write: bool, pc: u64) {
     if first == IN_USE && end == IN_USE {
         return;
     }
-    let verb = if write { "write" } else { "read" };
-    let (offset, size) = (address - BASE, bytes(size as u64));
-    if first == FREED || end == FREED {
-        fail(FindingKind::UseAfterFree, format!("{verb} of {size} in freed memory (heap+{offset:#x})"), pc);
-    }
-    fail(FindingKind::OutOfBounds, format!("{verb} of {size} outside of any allocation (heap+{offset:#x})"), pc);
+    let freed = first == FREED || end == FREED;
+    fail(Cause::Access { write, size: size as u64, address: address as u64, freed }, pc);
 }
 
 /// A freed block of that many units, as the policy has it.
 #[inline(always)]
 fn reuse(thread: usize, units: usize, pc: u64) -> Option<usize> {
-    // SAFETY: code under control calls; the borrow ends at once.
-    let reuse = unsafe { state() }.settings.reuse;
+    // SAFETY: there is a state, because code under control calls; nothing borrows it meanwhile.
+    let reuse = unsafe { state() }.search.settings.reuse;
     if units > CLASSES || reuse == Reuse::Quarantine {
         return None;
     }
@@ -355,8 +342,8 @@ fn reuse(thread: usize, units: usize, pc: u64) -> Option<usize> {
 
 /// The freed blocks: those that other threads freed, or those of the thread itself.
 fn lists(shared: bool) -> &'static mut Lists {
-    // SAFETY: code under control calls; the borrow ends at once.
-    let thread = unsafe { state() }.current;
+    // SAFETY: there is a state, because code under control calls; nothing borrows it meanwhile.
+    let thread = unsafe { state() }.run.current;
     if shared { &mut arena().shared } else { &mut part_of(arena(), thread).free }
 }
 
@@ -372,7 +359,7 @@ fn reuse_one(reuse: Reuse, units: usize, shared: bool, pc: u64) -> Option<usize>
             point::arrive(point::nothing(), Wants::Nothing, pc);
             with(|control| {
                 let chosen = control.pick(2);
-                control.trace.pick(Pick { chosen, options: 2 });
+                control.run.trace.pick(Pick { chosen, options: 2 });
                 point::finish(control, None, false, None);
                 chosen == 0
             })
@@ -386,19 +373,19 @@ fn reuse_one(reuse: Reuse, units: usize, shared: bool, pc: u64) -> Option<usize>
 /// one thread only comes before everything that others do.
 #[inline(always)]
 fn note_reuse(units: usize, changed: bool) {
-    // SAFETY: code under control calls; the borrow ends at once.
-    let control = unsafe { state() };
-    if control.created > 1 {
+    // SAFETY: there is a state, because code under control calls; nothing borrows it meanwhile.
+    let mut control = unsafe { state() };
+    if control.run.created > 1 {
         let kind = if changed { Kind::Update } else { Kind::Read };
-        control.trace.amend(Access::new(objects::heap(units), 1, kind));
+        control.run.trace.amend(Access::new(objects::heap(units), 1, kind));
     }
 }
 
 /// Keeps a freed block for those who may have it.
 fn keep(block: usize, units: usize) {
     let owner = (block - BASE) / PART;
-    // SAFETY: code under control calls; the borrow ends at once.
-    if unsafe { state() }.current == owner {
+    // SAFETY: there is a state, because code under control calls; nothing borrows it meanwhile.
+    if unsafe { state() }.run.current == owner {
         part_of(arena(), owner).free.push(units, block);
         return;
     }
@@ -414,8 +401,8 @@ pub fn allocate(size: usize, align: usize) -> *mut c_void {
     }
     let rounded = size.max(1).next_multiple_of(UNIT);
     let units = rounded / UNIT;
-    // SAFETY: code under control calls; the borrow ends at once.
-    let thread = unsafe { state() }.current;
+    // SAFETY: there is a state, because code under control calls; nothing borrows it meanwhile.
+    let thread = unsafe { state() }.run.current;
     let reused = if align <= UNIT { reuse(thread, units, pc) } else { None };
     let block = match reused {
         Some(block) => block,
@@ -439,11 +426,13 @@ pub fn allocate(size: usize, align: usize) -> *mut c_void {
         ((block - UNIT) as *mut usize).add(1).write(size);
     }
     mark(block, units, IN_USE);
-    // SAFETY: code under control calls; the borrow ends with the call.
-    let control = unsafe { state() };
+    // SAFETY: there is a state, because code under control calls; nothing borrows it meanwhile.
+    let mut borrowed = unsafe { state() };
+    let control = &mut *borrowed;
     control.fiber().effect();
-    if control.races.on && reused.is_some() {
-        control.races.forget(control.current, block as u64, rounded as u64);
+    if control.run.races.on && reused.is_some() {
+        let current = control.run.current;
+        control.run.races.forget(&mut control.process.shadow, current, block as u64, rounded as u64);
     }
     block as *mut c_void
 }
@@ -461,16 +450,18 @@ pub fn release(block: usize, pc: u64) {
     if block >= BEFORE {
         arena().gone.push((block, units));
     }
-    // SAFETY: code under control calls; the borrow ends before anything fails.
-    let control = unsafe { state() };
+    // SAFETY: there is a state, because code under control calls; the borrow ends before anything fails.
+    let mut control = unsafe { state() };
     control.fiber().effect();
     // The block's end follows from the thread's last step without a decision in between, and conflicts with every access to it.
     let end = Access { changed: false, ..Access::new(block as u64, (units * UNIT) as u32, Kind::Write) };
-    control.trace.amend(end);
-    if !control.objects.in_heap.is_empty() {
-        lifetime::freed(control, block, units * UNIT);
+    control.run.trace.amend(end);
+    if !control.run.objects.in_heap.is_empty() {
+        lifetime::freed(&mut control, block, units * UNIT);
     }
-    if control.races.on {
+    let looked_at = control.run.races.on;
+    drop(control);
+    if looked_at {
         look_for_races(block, pc);
     }
     if units <= CLASSES {
@@ -482,13 +473,12 @@ pub fn release(block: usize, pc: u64) {
 #[cold]
 #[inline(never)]
 fn free_of_none(block: usize, found: u8, pc: u64) -> ! {
-    let what = match found {
-        FREED => "is free already",
-        IN_USE => "is in the middle of a block",
-        _ => "was not allocated",
+    let found = match found {
+        FREED => FreedBlock::Free,
+        IN_USE => FreedBlock::Middle,
+        _ => FreedBlock::Nothing,
     };
-    let offset = block - BASE;
-    fail(FindingKind::DoubleFree, format!("free of memory that {what} (heap+{offset:#x})"), pc);
+    fail(Cause::BadFree { address: block as u64, block: found }, pc);
 }
 
 /// Ends the run if the end of a block races with an access to it.
@@ -496,16 +486,12 @@ fn free_of_none(block: usize, found: u8, pc: u64) -> ! {
 fn look_for_races(block: usize, pc: u64) {
     let touch = Touch::new(block as u64, size_of_block(block).min(TOUCHED_MAX) as u64, true, false, pc);
     let conflict = with(|control| {
-        let current = control.current;
-        control.races.freed(current, touch)
+        let current = control.run.current;
+        control.run.races.freed(&mut control.process.shadow, current, touch)
     });
     if let Some(Conflict { thread, pc: other, write, .. }) = conflict.map(Conflict::with) {
         with(|control| control.races_with(thread, other));
-        let (offset, verb) = (block - BASE, if write { "write" } else { "read" });
-        let message = format!(
-            "free of memory (heap+{offset:#x}) and a {verb} of it by T{thread} at {other:#x}, and nothing orders them"
-        );
-        fail(FindingKind::UseAfterFree, message, pc);
+        fail(Cause::FreeRace { block: block as u64, write, thread, pc: other }, pc);
     }
 }
 

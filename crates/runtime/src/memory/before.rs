@@ -5,6 +5,7 @@
 //!
 //! Invariant: nothing is allocated or freed here during a search.
 
+use selvedge_protocol::words;
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -112,8 +113,7 @@ pub fn is_zero(size: usize) -> bool {
 pub fn release(block: usize) {
     with(|pools| {
         if !arena::is_block(block) {
-            sys::complain("selvedge: free of memory that is not allocated, before the first run\n");
-            sys::exit(134);
+            sys::give_up(&words::Complaint::BadFree, 134);
         }
         // SAFETY: a block in use has its sizes in the unit before.
         let [noted, _] = unsafe { *((block - UNIT) as *const [usize; 2]) };

@@ -5,11 +5,12 @@
 
 use std::ffi::{c_int, c_void};
 
+use crate::arch::site;
 use crate::control::active;
+use crate::heap;
 use crate::memory::arena::{self, allocate, check, inside, release, size_of_block};
 use crate::memory::pool::UNIT;
 use crate::memory::{before, linker};
-use crate::{heap, site};
 
 unsafe extern "C" {
     fn __libc_free(block: *mut c_void);
@@ -61,7 +62,8 @@ unsafe extern "C" fn free_at(block: *mut c_void) {
         }
         // Else the run's, which is gone with it and which nobody outside can own; or from before, and put back whatever is said of it now.
     } else if heap::inside(address) {
-        heap::free(block);
+        // SAFETY: a block that was handed out from there, which its owner gives back.
+        unsafe { heap::free(block) };
     } else {
         // SAFETY: not ours, so libc's.
         unsafe { __libc_free(block) }
@@ -80,10 +82,14 @@ unsafe extern "C" fn calloc_at(count: usize, size: usize) -> *mut c_void {
 }
 
 /// How many bytes a block has; 0 for null and for what is no block of ours.
-fn bytes_of(block: *mut c_void) -> usize {
+///
+/// # Safety
+/// A block that was handed out, or null.
+unsafe fn bytes_of(block: *mut c_void) -> usize {
     match block as usize {
         address if inside(address) => size_of_block(address),
-        address if heap::inside(address) => heap::size_of(block),
+        // SAFETY: what lies there was handed out from there.
+        address if heap::inside(address) => unsafe { heap::size_of(block) },
         _ => 0,
     }
 }
@@ -101,7 +107,8 @@ unsafe extern "C" fn realloc_at(block: *mut c_void, size: usize) -> *mut c_void 
             return std::ptr::null_mut();
         }
     }
-    let old = bytes_of(block);
+    // SAFETY: the caller's block, or null.
+    let old = unsafe { bytes_of(block) };
     let other = block_for(size, UNIT);
     if !other.is_null() && !block.is_null() {
         // SAFETY: both blocks are in use and large enough; what calls this may free the old one.
@@ -141,7 +148,8 @@ unsafe extern "C" fn posix_memalign_at(out: *mut *mut c_void, align: usize, size
 }
 
 unsafe extern "C" fn usable_size_at(block: *mut c_void) -> usize {
-    bytes_of(block)
+    // SAFETY: the caller's block, or null.
+    unsafe { bytes_of(block) }
 }
 
 unsafe extern "C" fn valloc_at(size: usize) -> *mut c_void {

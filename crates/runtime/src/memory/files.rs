@@ -51,7 +51,7 @@ pub fn begin() {
 
 /// The same in a copy of the process. It reads files for itself: the other one would read on from where this one is.
 pub fn begin_anew() {
-    // SAFETY: as above.
+    // SAFETY: no run is under way in the copy, and its other threads are not copied.
     let files = unsafe { &mut *FILES.0.get() };
     for &(file, _) in &files.places {
         reopen(file);
@@ -89,7 +89,7 @@ fn open() -> Vec<usize> {
 
 /// The search is over.
 pub fn end() {
-    // SAFETY: as above.
+    // SAFETY: no run is under way.
     unsafe { *FILES.0.get() = Files::default() };
     OPENED.store(false, Ordering::Relaxed);
 }
@@ -113,7 +113,7 @@ fn place_of(file: usize) -> Option<usize> {
 
 /// Puts it back.
 pub fn restore() {
-    // SAFETY: as above.
+    // SAFETY: no run is under way, and nobody changes the list meanwhile.
     let files = unsafe { &*FILES.0.get() };
     for &(file, place) in &files.places {
         // SAFETY: no memory is named.

@@ -10,6 +10,7 @@ use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
+use crate::arch::kernel::Interrupted;
 use crate::control::active;
 use crate::memory::{files, linker, pages};
 use crate::sys;
@@ -82,7 +83,7 @@ static MAPPED: Cell = Cell(UnsafeCell::new(Vec::new()));
 
 /// What the run has mapped.
 fn mapped() -> &'static mut Vec<(usize, usize)> {
-    // SAFETY: as above; no borrow outlives a call here.
+    // SAFETY: used by the thread that searches only, whichever fiber it is on; no borrow outlives a call here.
     unsafe { &mut *MAPPED.0.get() }
 }
 
@@ -162,12 +163,9 @@ fn is_ready(descriptor: usize, events: i16) -> bool {
 }
 
 unsafe extern "C" fn on_call(_: c_int, _: *mut libc::siginfo_t, state: *mut c_void) {
-    const SIZE_OF_SYSCALL: i64 = 2;
-    // SAFETY: the kernel passes the interrupted context.
-    let registers = unsafe { &mut (*state.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    let number = registers[libc::REG_RAX as usize];
-    let arguments = [libc::REG_RDI, libc::REG_RSI, libc::REG_RDX, libc::REG_R10, libc::REG_R8, libc::REG_R9]
-        .map(|register| registers[register as usize] as usize);
+    // SAFETY: the kernel passes the interrupted context, and nothing else looks at it before the handler returns.
+    let mut thread = unsafe { Interrupted::new(state) };
+    let (number, arguments) = thread.system_call();
     let kind = kind(number, arguments);
     let here = match kind {
         // The runtime's own memory is never read-only.
@@ -191,11 +189,10 @@ unsafe extern "C" fn on_call(_: c_int, _: *mut libc::siginfo_t, state: *mut c_vo
     if here {
         // SAFETY: the call that the code under test is about to make.
         let answer = unsafe { sys::call(number, arguments) };
-        registers[libc::REG_RAX as usize] = answer as i64;
-        let pc = registers[libc::REG_RIP as usize] as u64;
+        thread.answer(answer);
         match kind {
             // The linker keeps what it has loaded.
-            Call::Maps if active() && answer > 0 && !linker::called(pc) => {
+            Call::Maps if active() && answer > 0 && !linker::called(thread.pc()) => {
                 mapped().push((answer as usize, answer as usize + arguments[1].next_multiple_of(4096)));
             }
             Call::Unmaps => forget(arguments[0], arguments[1]),
@@ -210,5 +207,5 @@ unsafe extern "C" fn on_call(_: c_int, _: *mut libc::siginfo_t, state: *mut c_vo
     }
     pages::stop_faults();
     set(false);
-    registers[libc::REG_RIP as usize] -= SIZE_OF_SYSCALL;
+    thread.call_again();
 }

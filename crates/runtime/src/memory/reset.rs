@@ -3,9 +3,11 @@
 //! Invariant: what is put back covers the writable segments of every module but those that keep their state ([`KEPT`]). Variables of the code under test are copied
 //! whole: about 50 µs a megabyte. Of the system's libraries, and of memory, only what runs write to is ([`pages`]).
 
+use selvedge_protocol::words;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
 
+use crate::arch::block;
 use crate::endless::state::differing;
 use crate::memory::environment::Environment;
 use crate::memory::{before, files, kernel, pages};
@@ -198,21 +200,6 @@ fn touch_storage() {
     }
 }
 
-/// What libc keeps of the calling thread in its control block: values of keys, the buffer of `strerror`. Not what the kernel knows of, nor what other threads do:
-/// lists of threads, the thread's number, the list of its robust mutexes, restartable sequences.
-fn control_block() -> (usize, usize) {
-    /// Where the handlers of `pthread_cleanup_push` are, behind those; so in every version of glibc for this processor.
-    const FIRST: usize = 760;
-    // SAFETY: asks the linker for variables of libc that only libc writes to.
-    let word = |name: &CStr| unsafe {
-        let found = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).cast::<u32>();
-        if found.is_null() { None } else { Some(*found as usize) }
-    };
-    // Restartable sequences come last, where there are any.
-    let end = word(c"__rseq_offset").or_else(|| word(c"_thread_db_sizeof_pthread")).unwrap_or(FIRST);
-    (crate::switch::fs_base() as usize + FIRST, end.saturating_sub(FIRST))
-}
-
 impl Copies {
     /// Copies what is there.
     pub fn of(places: Vec<(usize, usize)>) -> Self {
@@ -227,7 +214,7 @@ impl Copies {
     pub fn of_thread() -> Self {
         touch_storage();
         let mut places = variables().local;
-        places.push(control_block());
+        places.push(block::own());
         Copies::of(places)
     }
 
@@ -286,14 +273,11 @@ impl Snapshot {
         process::handle(libc::SIGSEGV);
         let copying = copying
             || !kernel::begin(modules().own) && {
-                sys::complain(
-                    "selvedge: this system hands over no system calls: all memory is put back, which takes longer\n",
-                );
+                sys::complain(&words::Complaint::NoSystemCalls.to_string());
                 true
             };
         if !pages::begin(system.chain(before::used()), copying) {
-            sys::complain("selvedge: no memory to put libraries back between runs\n");
-            sys::exit(2);
+            sys::give_up(&words::Complaint::NoMemory, 2);
         }
         snapshot
     }

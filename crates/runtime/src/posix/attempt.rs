@@ -25,7 +25,7 @@ pub struct Attempt {
 pub fn arrive(mut access: Access, pc: u64) -> Attempt {
     let wanted = access;
     let waited = with(|control| {
-        let spins = control.settings.spins;
+        let spins = control.search.settings.spins;
         let fiber = control.fiber();
         let top = fiber.top;
         let waited = spins && fiber.spin.arrives(pc, top);
@@ -44,9 +44,10 @@ pub fn arrive(mut access: Access, pc: u64) -> Attempt {
 /// Whether what the current thread wants is held by another that goes round such a loop, too: then each keeps the other from going on, and one of
 /// them has to be luckier. One who does not may hold it for ever, and then nobody ever goes on.
 fn is_kept_by_another_who_does(control: &Control, object: u64) -> bool {
-    let holders = control.objects.holders(objects::inner(object) as usize);
-    let others = (0..control.created).filter(|&other| other != control.current && !control.fibers[other].ended);
-    others.filter(|&other| control.fibers[other].spin.goes_round()).any(|other| holders >> other & 1 == 1)
+    let holders = control.run.objects.holders(objects::inner(object) as usize);
+    let others =
+        (0..control.run.created).filter(|&other| other != control.run.current && !control.process.fibers[other].ended);
+    others.filter(|&other| control.process.fibers[other].spin.goes_round()).any(|other| holders >> other & 1 == 1)
 }
 
 impl Attempt {
@@ -76,14 +77,14 @@ impl Attempt {
         let (pc, top) = (fiber.pc, fiber.top);
         let goes_round = !timed && objects::is_abstract(self.access.object) && fiber.spin.fails(pc, top);
         if goes_round && is_kept_by_another_who_does(control, self.access.object) {
-            control.fruitless = control.strategy.is_exhaustive();
+            control.run.fruitless = control.search.strategy.is_exhaustive();
         }
         let yields = goes_round || timed && control.fiber().spin.gives_way();
         self.record(control, yields);
     }
 
     fn record(self, control: &mut Control, yields: bool) {
-        control.trace.access(self.access);
+        control.run.trace.access(self.access);
         if self.waited {
             control.saw_change(Some(&self.access));
         }

@@ -3,14 +3,16 @@
 use std::ffi::{c_int, c_void};
 
 use selvedge_explore::{Access, Kind};
+use selvedge_protocol::{Deed, Noun};
 
+use crate::arch::site;
 use crate::control::{active, with};
 use crate::fiber::Wants;
+use crate::point;
 use crate::posix::condition::{refuse, rouse, sleep};
 use crate::posix::lifetime::{self, Change, Use};
 use crate::posix::objects::{self, Barrier};
 use crate::posix::real;
-use crate::{point, site};
 
 crate::entries! {
     pthread_barrier_init => init_at;
@@ -24,7 +26,7 @@ unsafe extern "C" fn init_at(barrier: P, attributes: P, count: u32) -> c_int {
     if active() {
         forget(barrier as usize, Change::Initialises, site::pc());
         let state = Barrier { count, waiting: Vec::new() };
-        with(|control| control.objects.barriers.insert(barrier as usize, state));
+        with(|control| control.run.objects.barriers.insert(barrier as usize, state));
     }
     // SAFETY: the caller's request.
     unsafe { real::pthread_barrier_init()(barrier, attributes, count) }
@@ -41,18 +43,18 @@ unsafe extern "C" fn destroy_at(barrier: P) -> c_int {
 fn forget(barrier: usize, change: Change, pc: u64) {
     change.check(barrier, objects::barrier(barrier), NOUN, pc);
     let waiting = with(|control| {
-        let state = control.objects.barriers.remove(&barrier).unwrap_or_default();
+        let state = control.run.objects.barriers.remove(&barrier).unwrap_or_default();
         control.renewed(objects::barrier(barrier), 0);
         state.waiting
     });
     refuse(&waiting, change, NOUN, pc);
 }
 
-const NOUN: &str = "a barrier";
+const NOUN: Noun = Noun::Barrier;
 
 /// The current thread does something to a barrier, which must be there.
-fn check(barrier: usize, verb: &'static str, pc: u64) {
-    Use { address: barrier, object: objects::barrier(barrier), verb, noun: NOUN }.check(pc);
+fn check(barrier: usize, deed: Deed, pc: u64) {
+    Use { address: barrier, object: objects::barrier(barrier), deed, noun: NOUN }.check(pc);
 }
 
 /// The count of a barrier that was initialised before the run: glibc keeps it in the third word.
@@ -66,25 +68,25 @@ fn wait(barrier: usize, pc: u64) -> c_int {
     let queue = objects::barrier(barrier);
     let access = Access::new(queue, 1, Kind::Update);
     point::arrive(access, Wants::Nothing, pc);
-    check(barrier, "waits at", pc);
+    check(barrier, Deed::WaitsAt, pc);
     let last = with(|control| {
-        let current = control.current;
-        control.races.release(current, queue);
+        let current = control.run.current;
+        control.run.races.release(current, queue);
         let new = || Barrier { count: count_of(barrier), waiting: Vec::new() };
-        let state = control.objects.barriers.entry(barrier).or_insert_with(new);
+        let state = control.run.objects.barriers.entry(barrier).or_insert_with(new);
         let last = state.waiting.len() as u32 + 1 >= state.count;
         if last {
             let waiting = std::mem::take(&mut state.waiting);
             // It knows what all did who came, and tells them; nobody who comes later.
-            control.races.acquire(current, queue);
-            control.races.forget_object(queue);
+            control.run.races.acquire(current, queue);
+            control.run.races.forget_object(queue);
             waiting.into_iter().for_each(|thread| rouse(control, thread));
         } else {
             state.waiting.push(current as u8);
             control.fiber().woken = false;
         }
         control.fiber().spin.effect();
-        control.trace.access(access);
+        control.run.trace.access(access);
         point::finish(control, None, false, None);
         last
     });

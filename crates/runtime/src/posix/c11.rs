@@ -2,12 +2,13 @@
 
 use std::ffi::{c_int, c_void};
 
+use crate::arch::site;
 use crate::control::{Body, active, with};
 use crate::fiber::{self, Destructor};
+use crate::point;
 use crate::posix::lifetime::Change;
 use crate::posix::mutex::Flavour;
 use crate::posix::{condition, keys, mutex, once, real, thread, time};
-use crate::{point, site};
 
 const SUCCESS: c_int = 0;
 const BUSY: c_int = 1;
@@ -46,9 +47,12 @@ crate::entries! {
 }
 
 /// The kind that glibc's `mtx_init` left: the same object as a `pthread_mutex_t`.
-fn flavour(mutex: P) -> Flavour {
+///
+/// # Safety
+/// A mutex is there.
+unsafe fn flavour(mutex: P) -> Flavour {
     const KIND: usize = 16;
-    // SAFETY: glibc's layout; the caller's mutex.
+    // SAFETY: the caller says that a mutex is there, which has this layout in glibc.
     if unsafe { *((mutex as usize + KIND) as *const i32) } & 3 == 1 { Flavour::Recursive } else { Flavour::Normal }
 }
 
@@ -97,8 +101,8 @@ unsafe extern "C" fn detach_at(id: libc::pthread_t) -> c_int {
         return unsafe { real::thrd_detach()(id) };
     }
     let known = with(|control| {
-        let found = (0..control.created).find(|&thread| control.fibers[thread].id == id);
-        found.map(|thread| control.fibers[thread].detached = true).is_some()
+        let found = (0..control.run.created).find(|&thread| control.process.fibers[thread].id == id);
+        found.map(|thread| control.process.fibers[thread].detached = true).is_some()
     });
     if known { SUCCESS } else { ERROR }
 }
@@ -124,7 +128,8 @@ unsafe extern "C" fn sleep_at(length: *mut libc::timespec, rest: P) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::thrd_sleep()(length.cast(), rest) };
     }
-    time::sleep_for(length, site::pc());
+    // SAFETY: the caller's time.
+    unsafe { time::sleep_for(length, site::pc()) };
     0
 }
 
@@ -161,7 +166,9 @@ unsafe extern "C" fn lock_at(mutex: P) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::mtx_lock()(mutex) };
     }
-    answer(mutex::lock(mutex as usize, flavour(mutex), site::pc()))
+    // SAFETY: the caller's mutex.
+    let flavour = unsafe { flavour(mutex) };
+    answer(mutex::lock(mutex as usize, flavour, site::pc()))
 }
 
 unsafe extern "C" fn trylock_at(mutex: P) -> c_int {
@@ -169,7 +176,9 @@ unsafe extern "C" fn trylock_at(mutex: P) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::mtx_trylock()(mutex) };
     }
-    answer(mutex::try_lock(mutex as usize, flavour(mutex), libc::EBUSY, site::pc()))
+    // SAFETY: the caller's mutex.
+    let flavour = unsafe { flavour(mutex) };
+    answer(mutex::try_lock(mutex as usize, flavour, libc::EBUSY, site::pc()))
 }
 
 unsafe extern "C" fn timedlock_at(mutex: P, time: P) -> c_int {
@@ -177,7 +186,9 @@ unsafe extern "C" fn timedlock_at(mutex: P, time: P) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::mtx_timedlock()(mutex, time) };
     }
-    answer(mutex::try_lock(mutex as usize, flavour(mutex), libc::ETIMEDOUT, site::pc()))
+    // SAFETY: the caller's mutex.
+    let flavour = unsafe { flavour(mutex) };
+    answer(mutex::try_lock(mutex as usize, flavour, libc::ETIMEDOUT, site::pc()))
 }
 
 unsafe extern "C" fn unlock_at(mutex: P) -> c_int {
@@ -185,7 +196,9 @@ unsafe extern "C" fn unlock_at(mutex: P) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::mtx_unlock()(mutex) };
     }
-    answer(mutex::unlock(mutex as usize, flavour(mutex), site::pc()))
+    // SAFETY: the caller's mutex.
+    let flavour = unsafe { flavour(mutex) };
+    answer(mutex::unlock(mutex as usize, flavour, site::pc()))
 }
 
 unsafe extern "C" fn wait_at(condition: P, mutex: P) -> c_int {
@@ -193,7 +206,9 @@ unsafe extern "C" fn wait_at(condition: P, mutex: P) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::cnd_wait()(condition, mutex) };
     }
-    answer(condition::wait(condition as usize, mutex as usize, flavour(mutex), None, site::pc()))
+    // SAFETY: the caller's mutex.
+    let flavour = unsafe { flavour(mutex) };
+    answer(condition::wait(condition as usize, mutex as usize, flavour, None, site::pc()))
 }
 
 unsafe extern "C" fn timedwait_at(condition: P, mutex: P, time: P) -> c_int {
@@ -201,8 +216,11 @@ unsafe extern "C" fn timedwait_at(condition: P, mutex: P, time: P) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::cnd_timedwait()(condition, mutex, time) };
     }
-    let until = time::until(time, true);
-    answer(condition::wait(condition as usize, mutex as usize, flavour(mutex), until, site::pc()))
+    // SAFETY: the caller's time, or null.
+    let until = unsafe { time::until(time, true) };
+    // SAFETY: the caller's mutex.
+    let flavour = unsafe { flavour(mutex) };
+    answer(condition::wait(condition as usize, mutex as usize, flavour, until, site::pc()))
 }
 
 unsafe extern "C" fn signal_at(condition: P) -> c_int {
@@ -226,7 +244,8 @@ unsafe extern "C-unwind" fn once_at(flag: P, body: unsafe extern "C-unwind" fn()
         // SAFETY: the caller's request.
         return unsafe { real::call_once()(flag, body) };
     }
-    once::once(flag, body, site::pc());
+    // SAFETY: the caller's flag and initialisation.
+    unsafe { once::once(flag, body, site::pc()) };
 }
 
 unsafe extern "C" fn key_create_at(key: *mut u32, destructor: Option<Destructor>) -> c_int {

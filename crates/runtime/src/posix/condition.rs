@@ -5,16 +5,17 @@
 
 use std::ffi::{c_int, c_void};
 
-use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Kind, Pick};
+use selvedge_protocol::{Deed, Fault, Noun};
 
+use crate::arch::site;
 use crate::control::{Control, active, with};
-use crate::fiber::{Wants, fail};
-use crate::posix::lifetime::{self, Change, Use};
+use crate::fiber::Wants;
+use crate::point;
+use crate::posix::lifetime::{self, Change, Use, misuse};
 use crate::posix::mutex::{self, Flavour};
 use crate::posix::objects;
 use crate::posix::{real, time};
-use crate::{point, site};
 
 crate::entries! {
     pthread_cond_init => init_at;
@@ -31,7 +32,7 @@ type P = *mut c_void;
 /// Sleeps in a queue until woken, or until the time has passed; whether it was woken. The thread is in the queue already.
 pub fn sleep(object: u64, until: Option<u64>, pc: u64, leave_queue: impl FnOnce(&mut Control, u8)) -> bool {
     let timed = until.is_some();
-    let current = with(|control| control.current);
+    let current = with(|control| control.run.current);
     let awaited = Access::new(objects::wake(current), 1, Kind::Await).waiting();
     let access = if timed { Access::new(object, 1, Kind::Update) } else { awaited };
     with(|control| control.fiber().asleep_on = object);
@@ -41,21 +42,21 @@ pub fn sleep(object: u64, until: Option<u64>, pc: u64, leave_queue: impl FnOnce(
         // Somebody may have moved it to another queue.
         let queue = control.fiber().asleep_on;
         if timed {
-            control.trace.access(access);
+            control.run.trace.access(access);
             if queue != object {
-                control.trace.access(Access::new(queue, 1, Kind::Update));
+                control.run.trace.access(Access::new(queue, 1, Kind::Update));
             }
             if !woken {
                 leave_queue(control, current as u8);
                 // Whoever looks at the clock now sees that the time has passed.
-                if until.is_some_and(|until| until > control.time) {
-                    control.time = until.unwrap_or(control.time);
-                    control.trace.access(Access::new(objects::clock(), 1, Kind::Update));
+                if until.is_some_and(|until| until > control.run.time) {
+                    control.run.time = until.unwrap_or(control.run.time);
+                    control.run.trace.access(Access::new(objects::clock(), 1, Kind::Update));
                 }
             }
         }
         if woken {
-            control.trace.access(awaited);
+            control.run.trace.access(awaited);
         }
         let spin = &mut control.fiber().spin;
         spin.effect();
@@ -68,16 +69,16 @@ pub fn sleep(object: u64, until: Option<u64>, pc: u64, leave_queue: impl FnOnce(
 /// Wakes a thread, in the step that is under way. What it learns by that it learns now: others may come to the queue before it goes on, in an
 /// order that is not searched.
 pub fn rouse(control: &mut Control, thread: u8) {
-    control.fibers[usize::from(thread)].woken = true;
-    control.races.tells(control.current, usize::from(thread));
-    control.trace.access(Access::new(objects::wake(usize::from(thread)), 1, Kind::Write));
+    control.process.fibers[usize::from(thread)].woken = true;
+    control.run.races.tells(control.run.current, usize::from(thread));
+    control.run.trace.access(Access::new(objects::wake(usize::from(thread)), 1, Kind::Write));
 }
 
-const NOUN: &str = "a condition variable";
+const NOUN: Noun = Noun::Condition;
 
 /// The current thread does something to a condition variable, which must be there.
-fn check(condition: usize, verb: &'static str, pc: u64) {
-    Use { address: condition, object: objects::queue(condition), verb, noun: NOUN }.check(pc);
+fn check(condition: usize, deed: Deed, pc: u64) {
+    Use { address: condition, object: objects::queue(condition), deed, noun: NOUN }.check(pc);
 }
 
 /// Waits for a signal.
@@ -86,35 +87,34 @@ pub fn wait(condition: usize, mutex: usize, flavour: Flavour, until: Option<u64>
         if flavour != Flavour::Normal {
             return libc::EPERM;
         }
-        let current = with(|control| control.current);
-        fail(FindingKind::Misuse, format!("T{current} waits with a mutex that it does not hold"), pc);
+        misuse(Deed::WaitsFor, NOUN, Fault::WithoutMutex, pc);
     }
     let queue = objects::queue(condition);
     let access = Access::new(queue, 1, Kind::Update);
     point::arrive(access, Wants::Nothing, pc);
-    check(condition, "waits for", pc);
-    mutex::check(mutex, "gives up", flavour, pc);
+    check(condition, Deed::WaitsFor, pc);
+    mutex::check(mutex, Deed::GivesUp, flavour, pc);
     let count = with(|control| {
-        let current = control.current as u8;
-        let count = control.objects.mutexes.get(&mutex).map_or(1, |held| held.count);
-        control.objects.conditions.entry(condition).or_default().push(current);
+        let current = control.run.current as u8;
+        let count = control.run.objects.mutexes.get(&mutex).map_or(1, |held| held.count);
+        control.run.objects.conditions.entry(condition).or_default().push(current);
         control.fiber().woken = false;
         let release = mutex::give_up(control, mutex);
-        control.trace.access(release);
-        control.trace.access(access);
+        control.run.trace.access(release);
+        control.run.trace.access(access);
         point::finish(control, None, false, None);
         count
     });
     let woken = sleep(queue, until, pc, |control, thread| {
-        let waiting = control.objects.conditions.entry(condition).or_default();
+        let waiting = control.run.objects.conditions.entry(condition).or_default();
         waiting.retain(|&other| other != thread);
     });
     // One who was woken does not need the condition variable any more.
     if !woken {
-        check(condition, "waits for", pc);
+        check(condition, Deed::WaitsFor, pc);
     }
     mutex::lock(mutex, flavour, pc);
-    with(|control| control.objects.mutexes.entry(mutex).or_default().count = count);
+    with(|control| control.run.objects.mutexes.entry(mutex).or_default().count = count);
     if woken { 0 } else { libc::ETIMEDOUT }
 }
 
@@ -123,23 +123,23 @@ pub fn signal(condition: usize, all: bool, pc: u64) -> c_int {
     let queue = objects::queue(condition);
     let access = Access::new(queue, 1, Kind::Update);
     point::arrive(access, Wants::Nothing, pc);
-    check(condition, "signals", pc);
+    check(condition, Deed::Signals, pc);
     with(|control| {
-        let mut waiting = std::mem::take(control.objects.conditions.entry(condition).or_default());
+        let mut waiting = std::mem::take(control.run.objects.conditions.entry(condition).or_default());
         if all {
             waiting.drain(..).for_each(|thread| rouse(control, thread));
         } else if !waiting.is_empty() {
             let options = waiting.len() as u32;
             let chosen = if options > 1 { control.pick(options) } else { 0 };
             if options > 1 {
-                control.trace.pick(Pick { chosen, options });
+                control.run.trace.pick(Pick { chosen, options });
             }
             let thread = waiting.remove(chosen as usize);
             rouse(control, thread);
         }
-        control.objects.conditions.insert(condition, waiting);
+        control.run.objects.conditions.insert(condition, waiting);
         control.fiber().spin.effect();
-        control.trace.access(access);
+        control.run.trace.access(access);
         point::finish(control, None, false, None);
     });
     0
@@ -152,7 +152,7 @@ pub fn forget(condition: P, change: Change, pc: u64) {
     }
     change.check(condition as usize, objects::queue(condition as usize), NOUN, pc);
     let waiting = with(|control| {
-        let waiting = control.objects.conditions.remove(&(condition as usize)).unwrap_or_default();
+        let waiting = control.run.objects.conditions.remove(&(condition as usize)).unwrap_or_default();
         control.renewed(objects::queue(condition as usize), 0);
         waiting
     });
@@ -160,10 +160,9 @@ pub fn forget(condition: P, change: Change, pc: u64) {
 }
 
 /// What somebody waits for is not destroyed or initialised.
-pub fn refuse(waiting: &[u8], change: Change, noun: &str, pc: u64) {
+pub fn refuse(waiting: &[u8], change: Change, noun: Noun, pc: u64) {
     if let Some(thread) = waiting.first() {
-        let (current, verb) = (with(|control| control.current), change.verb());
-        fail(FindingKind::Misuse, format!("T{current} {verb} {noun} while T{thread} waits for it"), pc);
+        misuse(change.deed(), noun, Fault::WhileAwaitedBy(*thread), pc);
     }
 }
 
@@ -197,7 +196,9 @@ unsafe extern "C" fn timedwait_at(condition: P, mutex: P, time: P) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::pthread_cond_timedwait()(condition, mutex, time) };
     }
-    wait(condition as usize, mutex as usize, mutex::flavour(mutex as usize), time::until(time, true), site::pc())
+    // SAFETY: the caller's time, or null.
+    let until = unsafe { time::until(time, true) };
+    wait(condition as usize, mutex as usize, mutex::flavour(mutex as usize), until, site::pc())
 }
 
 unsafe extern "C" fn clockwait_at(condition: P, mutex: P, clock: c_int, time: P) -> c_int {
@@ -205,7 +206,9 @@ unsafe extern "C" fn clockwait_at(condition: P, mutex: P, clock: c_int, time: P)
         // SAFETY: the caller's request.
         return unsafe { real::pthread_cond_clockwait()(condition, mutex, clock, time) };
     }
-    wait(condition as usize, mutex as usize, mutex::flavour(mutex as usize), time::until(time, true), site::pc())
+    // SAFETY: the caller's time, or null.
+    let until = unsafe { time::until(time, true) };
+    wait(condition as usize, mutex as usize, mutex::flavour(mutex as usize), until, site::pc())
 }
 
 unsafe extern "C" fn signal_at(condition: P) -> c_int {

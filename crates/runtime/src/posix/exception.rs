@@ -42,17 +42,17 @@ unsafe fn caught() -> Option<usize> {
 unsafe fn let_go(exception: usize, explicit: bool) {
     let cell = (exception - COUNT) as *mut i32;
     // SAFETY: the exception is alive: the caller holds it.
-    let shared = explicit || unsafe { *cell } > 1 || with(|control| control.objects.exceptions_shared);
+    let shared = explicit || unsafe { *cell } > 1 || with(|control| control.run.objects.exceptions_shared);
     if !shared {
         return;
     }
     let waited = atomic::arrive(cell as u64, 4, Kind::Update, Told::Never, 0, 0);
-    // SAFETY: as above.
+    // SAFETY: the exception is alive, because the caller holds it until the release below; nobody else runs.
     let count = unsafe { *cell };
     let (old, new) = (u64::from(count as u32), u64::from(count.wrapping_sub(1) as u32));
     let outcome = Outcome { kind: Kind::Update, old, new, order: ACQUIRE_RELEASE, waited };
     atomic::record(cell as u64, 4, Told::Never, 0, outcome);
-    with(|control| control.objects.exceptions_shared = true);
+    with(|control| control.run.objects.exceptions_shared = true);
 }
 
 /// `exception_ptr::_M_release`: all that is in the object is where the exception is.
@@ -68,7 +68,7 @@ unsafe extern "C" fn release_at(pointer: *mut usize) {
 
 /// A handler ends.
 unsafe extern "C-unwind" fn end_catch_at() {
-    // SAFETY: as above.
+    // SAFETY: `caught` looks at what the C++ library keeps of this thread, and the rest is what the caller of the library asked for.
     unsafe {
         if active()
             && let Some(exception) = caught()

@@ -2,16 +2,17 @@
 
 use std::ffi::{c_int, c_long, c_void};
 
-use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Kind};
+use selvedge_protocol::{Cause, Out};
 
+use crate::arch::site;
 use crate::control::{active, with};
 use crate::fiber::{Wants, fail};
 use crate::memory::arena;
 use crate::posix::condition::{rouse, sleep};
 use crate::posix::thread::gettid;
 use crate::posix::{objects, time};
-use crate::{point, site, sys};
+use crate::{point, sys};
 
 crate::entries! {
     syscall => syscall_at;
@@ -47,13 +48,13 @@ fn wait(word: usize, expected: u32, until: Option<u64>, bits: u32, pc: u64) -> c
     // SAFETY: the caller's word.
     let found = unsafe { *(word as *const u32) };
     with(|control| {
-        control.trace.access(access.after(u64::from(found)));
+        control.run.trace.access(access.after(u64::from(found)));
         if found == expected {
-            let current = control.current as u8;
-            control.objects.futexes.entry(word).or_default().push(current);
+            let current = control.run.current as u8;
+            control.run.objects.futexes.entry(word).or_default().push(current);
             let fiber = control.fiber();
             (fiber.woken, fiber.bits) = (false, bits);
-            control.trace.access(Access::new(queue, 1, Kind::Update));
+            control.run.trace.access(Access::new(queue, 1, Kind::Update));
         }
         control.fiber().spin.effect();
         point::finish(control, None, false, Some(u64::from(found)));
@@ -64,7 +65,7 @@ fn wait(word: usize, expected: u32, until: Option<u64>, bits: u32, pc: u64) -> c
     let woken = sleep(queue, until, pc, |control, thread| {
         // Somebody may have moved it.
         let word = objects::inner(control.fiber().asleep_on) as usize;
-        control.objects.futexes.entry(word).or_default().retain(|&other| other != thread);
+        control.run.objects.futexes.entry(word).or_default().retain(|&other| other != thread);
     });
     if woken { 0 } else { error(libc::ETIMEDOUT) }
 }
@@ -81,7 +82,7 @@ fn is_still(word: usize, expected: u32, pc: u64) -> bool {
     arena::check(word, size_of::<u32>(), false, pc);
     // SAFETY: the caller's word.
     let found = unsafe { *(word as *const u32) };
-    with(|control| control.trace.access(Access::new(word as u64, 4, Kind::Read).after(u64::from(found))));
+    with(|control| control.run.trace.access(Access::new(word as u64, 4, Kind::Read).after(u64::from(found))));
     found == expected
 }
 
@@ -100,10 +101,10 @@ fn wake(word: usize, count: usize, bits: u32, moved: Option<Move>, pc: u64) -> c
         return error(libc::EAGAIN);
     }
     with(|control| {
-        let mut waiting = std::mem::take(control.objects.futexes.entry(word).or_default());
+        let mut waiting = std::mem::take(control.run.objects.futexes.entry(word).or_default());
         let mut total = 0;
         waiting.retain(|&thread| {
-            let stays = total == count || control.fibers[usize::from(thread)].bits & bits == 0;
+            let stays = total == count || control.process.fibers[usize::from(thread)].bits & bits == 0;
             if !stays {
                 rouse(control, thread);
                 total += 1;
@@ -114,14 +115,14 @@ fn wake(word: usize, count: usize, bits: u32, moved: Option<Move>, pc: u64) -> c
             let limit = limit.min(waiting.len());
             total += limit;
             for thread in waiting.drain(..limit) {
-                control.fibers[usize::from(thread)].asleep_on = objects::futex(to);
-                control.objects.futexes.entry(to).or_default().push(thread);
+                control.process.fibers[usize::from(thread)].asleep_on = objects::futex(to);
+                control.run.objects.futexes.entry(to).or_default().push(thread);
             }
-            control.trace.access(Access::new(objects::futex(to), 1, Kind::Update));
+            control.run.trace.access(Access::new(objects::futex(to), 1, Kind::Update));
         }
-        control.objects.futexes.insert(word, waiting);
+        control.run.objects.futexes.insert(word, waiting);
         control.fiber().spin.effect();
-        control.trace.access(access);
+        control.run.trace.access(access);
         point::finish(control, None, false, None);
         total as c_long
     })
@@ -136,15 +137,17 @@ fn futex(arguments: [usize; 6], pc: u64) -> c_long {
     let last = sixth as u32;
     match operation {
         libc::FUTEX_WAIT_BITSET | libc::FUTEX_WAKE_BITSET if last == 0 => error(libc::EINVAL),
-        libc::FUTEX_WAIT => wait(word, value as u32, time::until(time, false), ALL, pc),
-        libc::FUTEX_WAIT_BITSET => wait(word, value as u32, time::until(time, true), last, pc),
+        // SAFETY: the caller's time, or null.
+        libc::FUTEX_WAIT => wait(word, value as u32, unsafe { time::until(time, false) }, ALL, pc),
+        // SAFETY: the caller's time, or null.
+        libc::FUTEX_WAIT_BITSET => wait(word, value as u32, unsafe { time::until(time, true) }, last, pc),
         libc::FUTEX_WAKE => wake(word, count, ALL, None, pc),
         libc::FUTEX_WAKE_BITSET => wake(word, count, last, None, pc),
         libc::FUTEX_REQUEUE => wake(word, count, ALL, Some(Move { to: other, limit: fourth, expected: None }), pc),
         libc::FUTEX_CMP_REQUEUE => {
             wake(word, count, ALL, Some(Move { to: other, limit: fourth, expected: Some(last) }), pc)
         }
-        unknown => fail(FindingKind::Uncontrolled, format!("futex operation {unknown} is not controlled"), pc),
+        unknown => fail(Cause::Out(Out::FutexOperation(i64::from(unknown))), pc),
     }
 }
 
@@ -185,7 +188,7 @@ unsafe extern "C" fn syscall_at(number: c_long, a: usize, b: usize, c: usize, d:
             libc::SYS_getrandom => return unsafe { time::fill_random(a as *mut u8, b) } as c_long,
             number if HARMLESS.contains(&number) => {}
             libc::SYS_write if (1..=2).contains(&a) => {}
-            number => fail(FindingKind::Uncontrolled, format!("system call {number} is not controlled"), pc),
+            number => fail(Cause::Out(Out::SystemCall(number)), pc),
         }
     }
     // SAFETY: the caller's request.

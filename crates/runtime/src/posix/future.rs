@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use selvedge_explore::Kind;
 
 use crate::abi::atomic::{self, Outcome, Told};
+use crate::arch::site;
 use crate::control::{active, with};
 use crate::posix::{futex, real};
-use crate::site;
 
 /// Where in what libstdc++ calls at the end of a thread its function is, the state that becomes ready, and the counts of who holds that.
 const FUNCTION: usize = 8;
@@ -52,7 +52,7 @@ unsafe fn run(ready: usize) {
 /// The word lives.
 unsafe fn update(word: usize, order: i32, next: impl Fn(i32) -> i32) -> i32 {
     let waited = atomic::arrive(word as u64, 4, Kind::Update, Told::Never, 0, 0);
-    // SAFETY: as promised, and nobody else runs.
+    // SAFETY: the caller says that the word lives, and nobody else runs.
     let old = unsafe { *(word as *const i32) };
     let [before, after] = [old, next(old)].map(|value| u64::from(value as u32));
     let kind = if before == after { Kind::Read } else { Kind::Update };
@@ -63,7 +63,7 @@ unsafe fn update(word: usize, order: i32, next: impl Fn(i32) -> i32) -> i32 {
 /// Where the code under test asked for it: that is a place that a report can name.
 fn asked_at(ready: usize) -> u64 {
     let known = with(|control| {
-        let all = &mut control.objects.ready_at_exit;
+        let all = &mut control.run.objects.ready_at_exit;
         let found = all.iter().rposition(|&(one, _)| one == ready)?;
         Some(all.swap_remove(found).1)
     });
@@ -112,11 +112,8 @@ unsafe extern "C-unwind" fn run_at(ready: usize) {
     }
 }
 
-/// The same, with the place that it is called from.
-#[unsafe(naked)]
-unsafe extern "C-unwind" fn run_noted(ready: usize) {
-    crate::note_registers!(run_at)
-}
+// The same, with the place that it is called from.
+crate::hidden_entry!(run_noted => run_at);
 
 /// `_Make_ready::_M_set`: the current thread is to make it ready when it ends.
 unsafe extern "C" fn set_at(ready: usize) {
@@ -128,7 +125,7 @@ unsafe extern "C" fn set_at(ready: usize) {
             let function = (ready + FUNCTION) as *mut usize;
             RUN.store(*function, Ordering::Relaxed);
             *function = run_noted as *const () as usize;
-            with(|control| control.objects.ready_at_exit.push((ready, pc)));
+            with(|control| control.run.objects.ready_at_exit.push((ready, pc)));
         }
     }
 }

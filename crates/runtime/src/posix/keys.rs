@@ -16,7 +16,7 @@ pub unsafe extern "C" fn pthread_key_create(key: *mut u32, destructor: Option<De
         // SAFETY: the caller's request.
         return unsafe { real::pthread_key_create()(key, destructor) };
     }
-    match with(|control| control.objects.add_key(destructor)) {
+    match with(|control| control.run.objects.add_key(destructor)) {
         // SAFETY: the caller gives a place for the answer.
         Some(number) => unsafe { key.write(FIRST + number as u32) },
         None => return libc::EAGAIN,
@@ -31,7 +31,7 @@ pub unsafe extern "C" fn pthread_key_delete(key: u32) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::pthread_key_delete()(key) };
     }
-    if with(|control| control.objects.remove_key((key - FIRST) as usize)) { 0 } else { libc::EINVAL }
+    if with(|control| control.run.objects.remove_key((key - FIRST) as usize)) { 0 } else { libc::EINVAL }
 }
 
 /// Sets the current thread's value.

@@ -7,7 +7,7 @@
 
 use std::ffi::c_int;
 
-use selvedge_driver::FindingKind;
+use selvedge_protocol::{Cause, Deed, Fault, Misuse, Noun};
 
 use crate::abi::plain::race;
 use crate::control::{Control, active, with};
@@ -22,7 +22,7 @@ const DESTROYED: u32 = 0xdead_5e1f;
 /// What is looked at of an object.
 const WORD: usize = size_of::<u32>();
 
-/// Something that the current thread does to an object, in words: `T1 locks a mutex`.
+/// Something that the current thread does to an object.
 #[derive(Clone, Copy)]
 pub struct Use {
     /// Where the object lies.
@@ -30,9 +30,9 @@ pub struct Use {
     /// What strategies know it by.
     pub object: u64,
     /// What is done.
-    pub verb: &'static str,
+    pub deed: Deed,
     /// To what.
-    pub noun: &'static str,
+    pub noun: Noun,
 }
 
 /// What is done to an object as a whole.
@@ -45,18 +45,18 @@ pub enum Change {
 }
 
 impl Change {
-    /// In a word.
-    pub fn verb(self) -> &'static str {
+    /// The same as something that a thread does.
+    pub fn deed(self) -> Deed {
         match self {
-            Change::Initialises => "initialises",
-            Change::Destroys => "destroys",
+            Change::Initialises => Deed::Initialises,
+            Change::Destroys => Deed::Destroys,
         }
     }
 
     /// What is destroyed must be there; what is initialised need not have been, but its memory must.
-    pub fn check(self, address: usize, object: u64, noun: &'static str, pc: u64) {
+    pub fn check(self, address: usize, object: u64, noun: Noun, pc: u64) {
         match self {
-            Change::Destroys => Use { address, object, verb: self.verb(), noun }.check(pc),
+            Change::Destroys => Use { address, object, deed: self.deed(), noun }.check(pc),
             Change::Initialises => arena::check(address, WORD, true, pc),
         }
     }
@@ -70,31 +70,44 @@ impl Use {
         }
         // SAFETY: the first word of the caller's object; one that was freed has been reported.
         if unsafe { *(self.address as *const u32) } == DESTROYED && !reset::is_kept(self.address) {
-            let Use { verb, noun, .. } = self;
-            let current = with(|control| control.current);
-            fail(FindingKind::Misuse, format!("T{current} {verb} {noun} that was destroyed"), pc);
+            self.is_wrong(Fault::Destroyed, pc);
         }
+    }
+
+    /// Ends the run: what the current thread does is not allowed.
+    #[cold]
+    fn is_wrong(self, fault: Fault, pc: u64) -> ! {
+        misuse(self.deed, self.noun, fault, pc)
     }
 
     #[inline(never)]
     fn check_in_heap(self, pc: u64) {
-        let Use { address, object, verb, noun } = self;
+        let Use { address, object, .. } = self;
         if arena::is_freed(address) {
-            let (current, offset) = (with(|control| control.current), arena::offset(address));
-            let message = format!("T{current} {verb} {noun} in freed memory (heap+{offset:#x})");
-            fail(FindingKind::UseAfterFree, message, pc);
+            self.is_wrong(Fault::Freed { address: address as u64 }, pc);
         }
         arena::check(address, WORD, false, pc);
         let touch = Touch::new(address as u64, WORD as u64, false, true, pc);
         let other = with(|control| {
-            control.objects.in_heap.insert((address, object));
-            let current = control.current;
-            if control.races.on { control.races.touch(current, touch) } else { None }
+            control.run.objects.in_heap.insert((address, object));
+            let current = control.run.current;
+            if control.run.races.on {
+                control.run.races.touch(&mut control.process.shadow, current, touch)
+            } else {
+                None
+            }
         });
         if let Some(other) = other {
             race(touch, Conflict::with(other));
         }
     }
+}
+
+/// Ends the run: the current thread uses a lock or a queue wrongly.
+#[cold]
+pub fn misuse(deed: Deed, noun: Noun, fault: Fault, pc: u64) -> ! {
+    let thread = with(|control| control.run.current) as u8;
+    fail(Cause::Misuse(Misuse { thread, deed, noun, fault }), pc)
 }
 
 /// Has libc destroy the object at this address, which is no more then, until it is initialised.
@@ -110,12 +123,12 @@ pub fn destroy(address: usize, real: impl FnOnce() -> c_int) -> c_int {
 /// Memory was freed, and with it the objects in it. Whoever waits for one of them goes on, and finds that out.
 #[cold]
 pub fn freed(control: &mut Control, block: usize, size: usize) {
-    let gone: Vec<(usize, u64)> = control.objects.in_heap.range((block, 0)..(block + size, 0)).copied().collect();
+    let gone: Vec<(usize, u64)> = control.run.objects.in_heap.range((block, 0)..(block + size, 0)).copied().collect();
     for (address, object) in gone {
-        control.objects.in_heap.remove(&(address, object));
-        let old = control.objects.remove(address);
-        control.races.forget_object(object);
-        control.races.forget_object(objects::readers(address));
+        control.run.objects.in_heap.remove(&(address, object));
+        let old = control.run.objects.remove(address);
+        control.run.races.forget_object(object);
+        control.run.races.forget_object(objects::readers(address));
         control.renewed(object, old);
     }
 }

@@ -2,15 +2,16 @@
 
 use std::ffi::{c_int, c_void};
 
-use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Condition, Kind};
+use selvedge_protocol::{Deed, Fault, Noun};
 
+use crate::arch::site;
 use crate::control::{Control, active, with};
-use crate::fiber::{Wants, fail};
-use crate::posix::lifetime::{self, Change, Use};
+use crate::fiber::Wants;
+use crate::point;
+use crate::posix::lifetime::{self, Change, Use, misuse};
 use crate::posix::objects::{self, Mutex};
 use crate::posix::{attempt, real};
-use crate::{point, site};
 
 crate::entries! {
     pthread_mutex_init => init_at;
@@ -47,17 +48,17 @@ pub enum Flavour {
 }
 
 impl Flavour {
-    fn noun(self) -> &'static str {
-        if self == Flavour::Spin { "a spin lock" } else { "a mutex" }
+    fn noun(self) -> Noun {
+        if self == Flavour::Spin { Noun::SpinLock } else { Noun::Mutex }
     }
 }
 
 /// The current thread does something to a mutex, which must be there.
-pub fn check(mutex: usize, verb: &'static str, flavour: Flavour, pc: u64) {
+pub fn check(mutex: usize, deed: Deed, flavour: Flavour, pc: u64) {
     if flavour == Flavour::Turn {
         return;
     }
-    Use { address: mutex, object: objects::lock(mutex), verb, noun: flavour.noun() }.check(pc);
+    Use { address: mutex, object: objects::lock(mutex), deed, noun: flavour.noun() }.check(pc);
 }
 
 /// What glibc's object says.
@@ -72,22 +73,22 @@ pub fn flavour(mutex: usize) -> Flavour {
 }
 
 fn held(control: &Control, mutex: usize) -> Mutex {
-    control.objects.mutexes.get(&mutex).copied().unwrap_or_default()
+    control.run.objects.mutexes.get(&mutex).copied().unwrap_or_default()
 }
 
 fn take(control: &mut Control, mutex: usize) {
-    let current = control.current;
-    control.objects.mutexes.insert(mutex, Mutex { owner: Some(current as u8), count: 1 });
-    control.races.acquire(current, objects::lock(mutex));
+    let current = control.run.current;
+    control.run.objects.mutexes.insert(mutex, Mutex { owner: Some(current as u8), count: 1 });
+    control.run.races.acquire(current, objects::lock(mutex));
     control.takes_lock(objects::lock(mutex));
 }
 
 /// What locking again answers to the owner; `None` when the caller does not own it.
 fn again(mutex: usize, flavour: Flavour) -> Option<c_int> {
     with(|control| {
-        let current = control.current as u8;
-        let held = control.objects.mutexes.get_mut(&mutex).filter(|held| held.owner == Some(current))?;
-        control.fibers[usize::from(current)].spin.poll.clear();
+        let current = control.run.current as u8;
+        let held = control.run.objects.mutexes.get_mut(&mutex).filter(|held| held.owner == Some(current))?;
+        control.process.fibers[usize::from(current)].spin.poll.clear();
         match flavour {
             Flavour::Recursive => {
                 held.count += 1;
@@ -102,13 +103,13 @@ fn again(mutex: usize, flavour: Flavour) -> Option<c_int> {
 /// Locks, and waits for it.
 pub fn lock(mutex: usize, flavour: Flavour, pc: u64) -> c_int {
     if let Some(answer) = again(mutex, flavour) {
-        check(mutex, "locks", flavour, pc);
+        check(mutex, Deed::Locks, flavour, pc);
         return answer;
     }
     let access = Access::new(objects::lock(mutex), 1, Kind::Acquire).waiting().after(Access::FREE);
     let polls = flavour != Flavour::Turn && with(|control| control.polls(pc));
     point::arrive(access, Wants::Mutex(mutex), pc);
-    check(mutex, "locks", flavour, pc);
+    check(mutex, Deed::Locks, flavour, pc);
     with(|control| {
         take(control, mutex);
         point::take_turn(control, access, polls);
@@ -127,9 +128,9 @@ pub fn try_lock(mutex: usize, flavour: Flavour, busy: c_int, pc: u64) -> c_int {
     }
     let access = Access::new(objects::lock(mutex), 1, Kind::Acquire).if_found(Condition::Equals(Access::FREE));
     let attempt = attempt::arrive(access, pc);
-    check(mutex, "tries to lock", flavour, pc);
+    check(mutex, Deed::TriesToLock, flavour, pc);
     with(|control| {
-        if control.objects.mutex_free(mutex) {
+        if control.run.objects.mutex_free(mutex) {
             take(control, mutex);
             attempt.succeeds(control, Access::FREE);
             return 0;
@@ -141,48 +142,43 @@ pub fn try_lock(mutex: usize, flavour: Flavour, busy: c_int, pc: u64) -> c_int {
 
 /// Gives the mutex up, as part of a step that is under way.
 pub fn give_up(control: &mut Control, mutex: usize) -> Access {
-    let current = control.current;
-    control.objects.mutexes.insert(mutex, Mutex::default());
+    let current = control.run.current;
+    control.run.objects.mutexes.insert(mutex, Mutex::default());
     control.gives_lock(objects::lock(mutex));
-    control.races.release(current, objects::lock(mutex));
+    control.run.races.release(current, objects::lock(mutex));
     Access::new(objects::lock(mutex), 1, Kind::Release).after(Access::HELD)
 }
 
 /// Whether the current thread holds the mutex.
 pub fn is_mine(mutex: usize) -> bool {
-    with(|control| held(control, mutex).owner == Some(control.current as u8))
+    with(|control| held(control, mutex).owner == Some(control.run.current as u8))
 }
 
 /// Unlocks.
 pub fn unlock(mutex: usize, flavour: Flavour, pc: u64) -> c_int {
-    check(mutex, "unlocks", flavour, pc);
+    check(mutex, Deed::Unlocks, flavour, pc);
     let (owner, count, current) = with(|control| {
         let held = held(control, mutex);
-        (held.owner, held.count, control.current as u8)
+        (held.owner, held.count, control.run.current as u8)
     });
     if owner != Some(current) {
         if matches!(flavour, Flavour::Recursive | Flavour::Checking) {
             return libc::EPERM;
         }
-        let noun = flavour.noun();
-        let message = match owner {
-            Some(owner) => format!("T{current} unlocks {noun} that T{owner} holds"),
-            None => format!("T{current} unlocks {noun} that nobody holds"),
-        };
-        fail(FindingKind::Misuse, message, pc);
+        misuse(Deed::Unlocks, flavour.noun(), owner.map_or(Fault::HeldByNobody, Fault::HeldBy), pc);
     }
     if count > 1 {
         with(|control| {
-            control.objects.mutexes.insert(mutex, Mutex { owner, count: count - 1 });
+            control.run.objects.mutexes.insert(mutex, Mutex { owner, count: count - 1 });
             control.fiber().spin.poll.clear();
         });
         return 0;
     }
     let access = Access::new(objects::lock(mutex), 1, Kind::Release).after(Access::HELD);
     point::arrive(access, Wants::Nothing, pc);
-    check(mutex, "unlocks", flavour, pc);
+    check(mutex, Deed::Unlocks, flavour, pc);
     with(|control| {
-        control.trace.access(access);
+        control.run.trace.access(access);
         give_up(control, mutex);
         point::finish(control, None, false, None);
     });
@@ -198,14 +194,13 @@ pub fn forget(mutex: P, change: Change, flavour: Flavour, pc: u64) {
     }
     change.check(mutex as usize, objects::lock(mutex as usize), flavour.noun(), pc);
     let owner = with(|control| {
-        let owner = control.objects.mutexes.remove(&(mutex as usize)).and_then(|held| held.owner);
+        let owner = control.run.objects.mutexes.remove(&(mutex as usize)).and_then(|held| held.owner);
         let old = if owner.is_some() { Access::HELD } else { Access::FREE };
         control.renewed(objects::lock(mutex as usize), old);
         owner
     });
     if let Some(owner) = owner {
-        let (current, verb, noun) = (with(|control| control.current), change.verb(), flavour.noun());
-        fail(FindingKind::Misuse, format!("T{current} {verb} {noun} while T{owner} holds it"), pc);
+        misuse(change.deed(), flavour.noun(), Fault::WhileHeldBy(owner), pc);
     }
 }
 

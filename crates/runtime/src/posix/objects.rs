@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use selvedge_explore::Access;
+use selvedge_protocol::Class;
 
 use crate::fiber::{Destructor, KEYS};
 
@@ -81,24 +82,24 @@ pub fn readers(address: usize) -> u64 {
     tagged(12, address)
 }
 
-/// In a word, what an object is; `None` for memory.
-pub fn name(object: u64) -> Option<&'static str> {
+/// What an object is.
+pub fn class(object: u64) -> Class {
     if object & ABSTRACT == 0 {
-        return None;
+        return Class::Memory;
     }
-    Some(match object >> 48 & 0x7fff {
-        1 | 11 => "lock",
-        2 => "condition",
-        3 => "futex",
-        4 => "once",
-        5 => "wake-up",
-        6 => "end of thread",
-        7 => "threads",
-        8 => "clock",
-        9 => "barrier",
-        10 => "heap",
-        _ => "object",
-    })
+    match object >> 48 & 0x7fff {
+        1 | 11 => Class::Lock,
+        2 => Class::Condition,
+        3 => Class::Futex,
+        4 => Class::Once,
+        5 => Class::WakeUp,
+        6 => Class::EndOfThread,
+        7 => Class::Threads,
+        8 => Class::Clock,
+        9 => Class::Barrier,
+        10 => Class::Heap,
+        _ => Class::Other,
+    }
 }
 
 /// The address or number inside an object.
@@ -201,12 +202,12 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Forgets everything.
+    /// Forgets all, and keeps the memory.
     #[inline(always)]
-    pub fn reset(&mut self) {
+    pub fn clear(&mut self) {
         let locks = self.mutexes.len() | self.rwlocks.len() | self.conditions.len() | self.futexes.len();
         if locks | self.onces.len() | self.barriers.len() | self.in_heap.len() != 0 {
-            self.forget();
+            self.forget_locks();
         }
         self.exceptions_shared = false;
         self.ready_at_exit.clear();
@@ -216,7 +217,7 @@ impl Objects {
     }
 
     #[inline(never)]
-    fn forget(&mut self) {
+    fn forget_locks(&mut self) {
         empty(&mut self.mutexes);
         empty(&mut self.rwlocks);
         empty(&mut self.conditions);

@@ -7,15 +7,17 @@
 use std::ffi::{c_int, c_void};
 
 use selvedge_explore::{Access, Condition, Kind};
+use selvedge_protocol::{Deed, Noun};
 
 use crate::abi::atomic;
+use crate::arch::site;
 use crate::control::{active, with};
 use crate::fiber::Wants;
 use crate::memory::reset;
+use crate::point;
 use crate::posix::lifetime::Use;
 use crate::posix::objects::{self, Once};
 use crate::posix::real;
-use crate::{point, site};
 
 crate::entries! {
     pthread_once => once_at;
@@ -37,10 +39,10 @@ fn was_done_before(once: usize, is_done: bool) -> bool {
     if reset::is_kept(once) {
         return is_done;
     }
-    with(|control| match control.objects.onces.get(&once) {
+    with(|control| match control.run.objects.onces.get(&once) {
         None => is_done,
         Some(Once::Done) if !is_done => {
-            control.objects.onces.remove(&once);
+            control.run.objects.onces.remove(&once);
             false
         }
         Some(_) => false,
@@ -58,9 +60,9 @@ fn begin(once: usize, pc: u64) -> bool {
             point::record(access, None);
         }
         let left = with(|control| {
-            let current = control.current;
-            control.races.acquire(current, done);
-            found == Once::Running && !control.objects.onces.get(&once).is_some_and(|state| *state == Once::Done)
+            let current = control.run.current;
+            control.run.races.acquire(current, done);
+            found == Once::Running && !control.run.objects.onces.get(&once).is_some_and(|state| *state == Once::Done)
         });
         if !left {
             return found == Once::New;
@@ -73,9 +75,9 @@ fn look(once: usize, pc: u64) -> Once {
     let begun = Condition::Equals(Once::New as u64);
     let access = Access::new(objects::lock(once), 1, Kind::Update).if_found(begun);
     point::arrive(access, Wants::Nothing, pc);
-    Use { address: once, object: objects::lock(once), verb: "looks at", noun: "an initialisation" }.check(pc);
+    Use { address: once, object: objects::lock(once), deed: Deed::LooksAt, noun: Noun::Initialisation }.check(pc);
     with(|control| {
-        let state = control.objects.onces.entry(once).or_default();
+        let state = control.run.objects.onces.entry(once).or_default();
         let found = *state;
         if found == Once::New {
             *state = Once::Running;
@@ -84,7 +86,7 @@ fn look(once: usize, pc: u64) -> Once {
         if found != Once::New {
             access.kind = Kind::Read;
         }
-        control.trace.access(access);
+        control.run.trace.access(access);
         control.fiber().spin.effect();
         point::finish(control, None, false, None);
         found
@@ -97,13 +99,13 @@ fn end(once: usize, state: Once, pc: u64) {
     let access = Access::new(done, 1, Kind::Write);
     point::arrive(access, Wants::Nothing, pc);
     with(|control| {
-        let current = control.current;
-        control.objects.onces.insert(once, state);
-        control.races.release(current, done);
-        control.trace.access(access);
+        let current = control.run.current;
+        control.run.objects.onces.insert(once, state);
+        control.run.races.release(current, done);
+        control.run.trace.access(access);
         // Those who look from now on find it so.
         let running = Once::Running as u64;
-        control.trace.access(Access::new(objects::lock(once), 1, Kind::Write).after(running));
+        control.run.trace.access(Access::new(objects::lock(once), 1, Kind::Write).after(running));
         point::finish(control, None, false, None);
     });
 }
@@ -118,7 +120,10 @@ impl Drop for UnderWay {
 }
 
 /// Runs an initialisation once; others wait for its end.
-pub fn once(flag: P, body: unsafe extern "C-unwind" fn(), pc: u64) {
+///
+/// # Safety
+/// The flag is a word of the code under test, and `body` its initialisation.
+pub unsafe fn once(flag: P, body: unsafe extern "C-unwind" fn(), pc: u64) {
     let (word, once) = (flag.cast::<u32>(), flag as usize);
     // SAFETY: the caller's flag, which is a word; nobody else runs.
     if was_done_before(once, unsafe { *word } == DONE) {
@@ -131,7 +136,7 @@ pub fn once(flag: P, body: unsafe extern "C-unwind" fn(), pc: u64) {
         std::mem::forget(under_way);
         end(once, Once::Done, pc);
         if !reset::is_kept(once) {
-            // SAFETY: as above.
+            // SAFETY: the word of the guard that the caller has.
             unsafe { *word = DONE };
         }
     }
@@ -142,7 +147,8 @@ unsafe extern "C-unwind" fn once_at(control: P, body: unsafe extern "C-unwind" f
         // SAFETY: the caller's request.
         return unsafe { real::pthread_once()(control, body) };
     }
-    once(control, body, site::pc());
+    // SAFETY: the caller's flag and initialisation.
+    unsafe { once(control, body, site::pc()) };
     0
 }
 

@@ -3,15 +3,17 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use selvedge_driver::FindingKind;
+use selvedge_protocol::{Cause, Out, Signal, words};
 
-use crate::abi::left_over;
-use crate::control::{active, set_active, with};
+use crate::arch::kernel::Interrupted;
+use crate::arch::left_over;
+use crate::arch::site;
+use crate::arch::step;
+use crate::control::{active, end_borrows, set_active, with};
 use crate::fiber::fail;
 use crate::memory::pages;
 use crate::posix::real;
-use crate::retry::step;
-use crate::{site, sys};
+use crate::sys;
 
 crate::entries! {
     __assert_fail => assert_fail_at;
@@ -29,11 +31,13 @@ crate::entries! {
     pthread_sigmask => mask_at;
 }
 
-fn text(string: *const c_char) -> String {
+/// # Safety
+/// A string that ends with a zero byte, or null.
+unsafe fn text(string: *const c_char) -> String {
     if string.is_null() {
         return String::new();
     }
-    // SAFETY: libc passes strings that end with a zero byte.
+    // SAFETY: the caller says that it is a string, and it is not null.
     unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
 }
 
@@ -44,11 +48,13 @@ unsafe extern "C" fn assert_fail_at(
     function: *const c_char,
 ) -> ! {
     let pc = site::pc();
-    let message = format!("assertion `{}` failed at {}:{line} in {}", text(expression), text(file), text(function));
+    // SAFETY: what `assert` passes are strings.
+    let [expression, file, function] = unsafe { [text(expression), text(file), text(function)] };
+    let cause = Cause::Assertion { expression, file, line, function };
     if active() {
-        fail(FindingKind::Assertion, message, pc);
+        fail(cause, pc);
     }
-    sys::complain(&message);
+    sys::complain(&cause.to_string());
     sys::complain("\n");
     sys::exit(134)
 }
@@ -57,9 +63,7 @@ unsafe extern "C" fn assert_fail_at(
 unsafe extern "C" fn terminate_at() {
     let pc = site::pc();
     if active() {
-        let message =
-            "std::terminate was called: an exception that nobody catches, or a std::thread that nobody joined";
-        fail(FindingKind::Crash, message.into(), pc);
+        fail(Cause::Terminate, pc);
     }
     // SAFETY: the caller's request.
     unsafe { real::_ZN9__gnu_cxx27__verbose_terminate_handlerEv()() }
@@ -68,7 +72,7 @@ unsafe extern "C" fn terminate_at() {
 unsafe extern "C" fn abort_at() -> ! {
     let pc = site::pc();
     if active() {
-        fail(FindingKind::Crash, "abort was called".into(), pc);
+        fail(Cause::Abort, pc);
     }
     sys::exit(134)
 }
@@ -104,17 +108,16 @@ fn exit_of_main(code: c_int) {
     if code != 0 || !crate::session::runs_main() {
         return;
     }
-    if with(|control| control.current) == 0 {
+    if with(|control| control.run.current) == 0 {
         crate::fiber::exit(std::ptr::null_mut());
     }
-    let message = "exit(0) by another thread than the first ends all threads at once, which is not controlled";
-    fail(FindingKind::Uncontrolled, message.into(), site::pc());
+    fail(Cause::Out(Out::ExitOfMain), site::pc());
 }
 
 unsafe extern "C" fn exit_at(code: c_int) {
     if active() {
         exit_of_main(code);
-        fail(FindingKind::Crash, format!("exit({code}) was called"), site::pc());
+        fail(Cause::Exit(code), site::pc());
     }
     // SAFETY: the caller's request.
     unsafe { real::exit()(code) }
@@ -123,7 +126,7 @@ unsafe extern "C" fn exit_at(code: c_int) {
 unsafe extern "C" fn exit_now_at(code: c_int) -> ! {
     if active() {
         exit_of_main(code);
-        fail(FindingKind::Crash, format!("exit({code}) was called"), site::pc());
+        fail(Cause::Exit(code), site::pc());
     }
     sys::exit(code)
 }
@@ -150,7 +153,7 @@ unsafe extern "C" fn mask_at(how: c_int, new: *mut c_void, old: *mut c_void) -> 
         return unsafe { real::pthread_sigmask()(how, new, old) };
     }
     with(|control| {
-        let blocked = control.objects.blocked.entry(control.current).or_default();
+        let blocked = control.run.objects.blocked.entry(control.run.current).or_default();
         let was = *blocked;
         if !new.is_null() {
             // SAFETY: the caller's set, of which the kernel knows the first word.
@@ -178,7 +181,7 @@ unsafe extern "C" fn process_mask_at(how: c_int, new: *mut c_void, old: *mut c_v
         // SAFETY: the caller's request.
         return unsafe { real::sigprocmask()(how, new, old) };
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: sets of signals that the caller of `sigprocmask` has, or null.
     match unsafe { mask_at(how, new, old) } {
         0 => 0,
         error => {
@@ -189,12 +192,12 @@ unsafe extern "C" fn process_mask_at(how: c_int, new: *mut c_void, old: *mut c_v
     }
 }
 
-const FATAL: [(c_int, &str); 5] = [
-    (libc::SIGSEGV, "segmentation fault"),
-    (libc::SIGBUS, "bus error"),
-    (libc::SIGFPE, "arithmetic fault"),
-    (libc::SIGILL, "illegal instruction"),
-    (libc::SIGABRT, "aborted"),
+const FATAL: [(c_int, Signal); 5] = [
+    (libc::SIGSEGV, Signal::SegmentationFault),
+    (libc::SIGBUS, Signal::BusError),
+    (libc::SIGFPE, Signal::ArithmeticFault),
+    (libc::SIGILL, Signal::IllegalInstruction),
+    (libc::SIGABRT, Signal::Aborted),
 ];
 
 /// Whether a signal is handled by the runtime, so that nobody else can.
@@ -208,22 +211,21 @@ pub const WAKE_UP: c_int = libc::SIGURG;
 unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, state: *mut c_void) {
     if signal == WAKE_UP {
         if active() && !step::is_running() {
-            let (kind, message) = crate::watchdog::verdict();
+            end_borrows();
             set_active(false);
-            fail(kind, message, instruction(state));
+            // SAFETY: the kernel passes the interrupted context, and the handler is left for good.
+            fail(Cause::Out(crate::watchdog::verdict()), unsafe { Interrupted::new(state) }.pc());
         }
         return;
     }
-    // SAFETY: the kernel passes the interrupted context.
-    let registers = unsafe { &mut (*state.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    /// What the processor says of a fault at a write.
-    const WRITE: i64 = 2;
+    // SAFETY: the kernel passes the interrupted context, and nothing else looks at it before the handler returns.
+    let mut thread = unsafe { Interrupted::new(state) };
     // SAFETY: the kernel's description of the signal.
     let address = unsafe { (*info).si_addr() } as u64;
-    if signal == libc::SIGSEGV && registers[libc::REG_ERR as usize] & WRITE != 0 && pages::fault(address as usize) {
+    if signal == libc::SIGSEGV && thread.was_writing() && pages::fault(address as usize) {
         return;
     }
-    if step::fault(state) || signal == libc::SIGILL && left_over::stopped(registers) {
+    if step::fault(&mut thread) || signal == libc::SIGILL && left_over::stopped(&mut thread) {
         return;
     }
     if !active() {
@@ -232,20 +234,17 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, state:
         unsafe { libc::signal(signal, libc::SIG_DFL) };
         return;
     }
-    let name = FATAL.iter().find(|(number, _)| *number == signal).map_or("signal", |(_, name)| name);
+    // It may have come in the middle of the runtime, which then does not go on.
+    end_borrows();
+    let raised = FATAL.iter().find(|(number, _)| *number == signal).map_or(Signal::Other, |(_, raised)| *raised);
     let (bottom, top) = with(|control| (control.fiber().bottom, control.fiber().top));
     const GUARD: u64 = 64 << 10;
-    let message = if signal == libc::SIGSEGV && address < bottom + GUARD && address + GUARD > bottom && address < top {
-        crate::fiber::OVERFLOW.into()
+    let cause = if signal == libc::SIGSEGV && address < bottom + GUARD && address + GUARD > bottom && address < top {
+        Cause::StackOverflow
     } else {
-        format!("{name} at address {address:#x}")
+        Cause::Signal { signal: raised, address }
     };
-    fail(FindingKind::Crash, message, instruction(state))
-}
-
-fn instruction(state: *mut c_void) -> u64 {
-    // SAFETY: the kernel passes the interrupted context.
-    unsafe { (*state.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_RIP as usize] as u64 }
+    fail(cause, thread.pc())
 }
 
 /// Installs the handlers, and a stack for them, on the calling kernel thread.
@@ -300,7 +299,7 @@ pub unsafe extern "C" fn __libc_start_main(
 /// The `main` of a program that has tests and no `main`.
 #[unsafe(no_mangle)]
 pub extern "C" fn main() -> c_int {
-    sys::complain("selvedge: this program holds tests; run it with `selvedge test`\n");
+    sys::complain(&words::Complaint::HoldsTests.to_string());
     2
 }
 

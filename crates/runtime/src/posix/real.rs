@@ -1,5 +1,6 @@
 //! libc's own functions, for code that is not under control.
 
+use selvedge_protocol::words::Complaint;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,10 +13,7 @@ pub fn find(cache: &AtomicUsize, name: &'static str) -> usize {
     // SAFETY: the name ends with a zero byte.
     let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr().cast::<c_char>()) } as usize;
     if found == 0 {
-        crate::sys::complain("selvedge: libc and the shared libstdc++ lack a function that this program needs: ");
-        crate::sys::complain(name);
-        crate::sys::complain("\n");
-        crate::sys::exit(127);
+        crate::sys::give_up(&Complaint::NoFunction(name.trim_end_matches('\0')), 127);
     }
     cache.store(found, Ordering::Relaxed);
     found

@@ -2,15 +2,16 @@
 
 use std::ffi::{c_int, c_void};
 
-use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Condition, Kind};
+use selvedge_protocol::{Deed, Fault, Noun};
 
+use crate::arch::site;
 use crate::control::{Control, active, with};
-use crate::fiber::{Wants, fail};
-use crate::posix::lifetime::{self, Change, Use};
+use crate::fiber::Wants;
+use crate::point;
+use crate::posix::lifetime::{self, Change, Use, misuse};
 use crate::posix::objects::{self, RwLock};
 use crate::posix::{attempt, real};
-use crate::{point, site};
 
 crate::entries! {
     pthread_rwlock_init => init_at;
@@ -31,27 +32,27 @@ crate::entries! {
 
 type P = *mut c_void;
 
-const NOUN: &str = "a lock for readers and writers";
+const NOUN: Noun = Noun::RwLock;
 
 /// The current thread does something to a lock, which must be there.
-fn check(lock: usize, verb: &'static str, pc: u64) {
-    Use { address: lock, object: objects::lock(lock), verb, noun: NOUN }.check(pc);
+fn check(lock: usize, deed: Deed, pc: u64) {
+    Use { address: lock, object: objects::lock(lock), deed, noun: NOUN }.check(pc);
 }
 
 /// Takes the lock, for the step that is under way; what it was before.
 fn take(control: &mut Control, lock: usize, write: bool) -> u64 {
-    let current = control.current;
-    let state = control.objects.rwlocks.entry(lock).or_default();
+    let current = control.run.current;
+    let state = control.run.objects.rwlocks.entry(lock).or_default();
     let old = state.old();
     if write {
         state.writer = Some(current as u8);
     } else {
         state.readers.push(current as u8);
     }
-    control.races.acquire(current, objects::lock(lock));
+    control.run.races.acquire(current, objects::lock(lock));
     // Readers do not wait for one another, so that nothing orders them; which comes first is not searched.
     if write {
-        control.races.acquire(current, objects::readers(lock));
+        control.run.races.acquire(current, objects::readers(lock));
     }
     control.takes_lock(objects::lock(lock));
     old
@@ -65,7 +66,7 @@ fn lock(lock: usize, write: bool, pc: u64) -> c_int {
     let access = Access::new(objects::lock(lock), 1, kind(write)).waiting();
     let polls = with(|control| control.polls(pc));
     point::arrive(access, if write { Wants::Exclusive(lock) } else { Wants::Shared(lock) }, pc);
-    check(lock, "locks", pc);
+    check(lock, Deed::Locks, pc);
     with(|control| {
         let old = take(control, lock, write);
         point::take_turn(control, access.after(old), polls);
@@ -76,37 +77,33 @@ fn lock(lock: usize, write: bool, pc: u64) -> c_int {
 fn try_lock(lock: usize, write: bool, busy: c_int, pc: u64) -> c_int {
     let access = Access::new(objects::lock(lock), 1, kind(write)).if_found(Condition::Unknown);
     let attempt = attempt::arrive(access, pc);
-    check(lock, "tries to lock", pc);
+    check(lock, Deed::TriesToLock, pc);
     with(|control| {
         if control.would_succeed(&access) {
             let old = take(control, lock, write);
             attempt.succeeds(control, old);
             return 0;
         }
-        let old = control.objects.rwlocks.get(&lock).map_or(Access::FREE, RwLock::old);
+        let old = control.run.objects.rwlocks.get(&lock).map_or(Access::FREE, RwLock::old);
         attempt.fails(control, old, busy == libc::ETIMEDOUT);
         busy
     })
 }
 
 fn unlock(lock: usize, pc: u64) -> c_int {
-    check(lock, "unlocks", pc);
-    let current = with(|control| control.current as u8);
-    let state = with(|control| control.objects.rwlocks.get(&lock).cloned().unwrap_or_default());
+    check(lock, Deed::Unlocks, pc);
+    let current = with(|control| control.run.current as u8);
+    let state = with(|control| control.run.objects.rwlocks.get(&lock).cloned().unwrap_or_default());
     let write = state.writer == Some(current);
     if !write && !state.readers.contains(&current) {
-        fail(
-            FindingKind::Misuse,
-            format!("T{current} unlocks a lock for readers and writers that it does not hold"),
-            pc,
-        );
+        misuse(Deed::Unlocks, NOUN, Fault::NotHeld, pc);
     }
     let kind = if write { Kind::Release } else { Kind::ReleaseShared };
     let mut access = Access::new(objects::lock(lock), 1, kind);
     point::arrive(access, Wants::Nothing, pc);
-    check(lock, "unlocks", pc);
+    check(lock, Deed::Unlocks, pc);
     with(|control| {
-        let state = control.objects.rwlocks.entry(lock).or_default();
+        let state = control.run.objects.rwlocks.entry(lock).or_default();
         access.old = state.old();
         if write {
             state.writer = None;
@@ -114,8 +111,8 @@ fn unlock(lock: usize, pc: u64) -> c_int {
             state.readers.swap_remove(at);
         }
         let published = if write { objects::lock(lock) } else { objects::readers(lock) };
-        control.races.release(usize::from(current), published);
-        control.trace.access(access);
+        control.run.races.release(usize::from(current), published);
+        control.run.trace.access(access);
         control.gives_lock(objects::lock(lock));
         point::finish(control, None, false, None);
     });
@@ -128,14 +125,12 @@ fn forget(lock: P, change: Change, pc: u64) {
     }
     change.check(lock as usize, objects::lock(lock as usize), NOUN, pc);
     let holder = with(|control| {
-        let state = control.objects.rwlocks.remove(&(lock as usize)).unwrap_or_default();
+        let state = control.run.objects.rwlocks.remove(&(lock as usize)).unwrap_or_default();
         control.renewed(objects::lock(lock as usize), state.old());
         state.writer.or(state.readers.first().copied())
     });
     if let Some(holder) = holder {
-        let (current, verb) = (with(|control| control.current), change.verb());
-        let message = format!("T{current} {verb} {NOUN} while T{holder} holds it");
-        fail(FindingKind::Misuse, message, pc);
+        misuse(change.deed(), NOUN, Fault::WhileHeldBy(holder), pc);
     }
 }
 

@@ -2,14 +2,15 @@
 
 use std::ffi::{c_int, c_void};
 
-use selvedge_driver::FindingKind;
 use selvedge_explore::{Access, Kind, Pick, Thread};
+use selvedge_protocol::{Cause, Out};
 
+use crate::arch::site;
 use crate::control::{Body, active, with};
 use crate::fiber::{self, Wants, fail};
+use crate::point;
 use crate::posix::objects::{ended, threads};
 use crate::posix::{attempt, real};
-use crate::{point, site};
 
 crate::entries! {
     pthread_create => create_at;
@@ -38,25 +39,23 @@ pub fn spawn(body: Body, argument: *mut c_void, pc: u64, publish: impl FnOnce(li
     let access = Access::new(threads(), 1, Kind::Update);
     point::arrive(access, Wants::Nothing, pc);
     let (creator, created) = with(|control| {
-        let creator = control.current;
+        let creator = control.run.current;
         let created = control.create(body, argument).ok();
-        control.trace.access(access);
+        control.run.trace.access(access);
         point::finish(control, created.map(|thread| Thread(thread as u8)), false, None);
         if let Some(thread) = created {
-            control.races.created(creator, thread);
-            if let Some(&mask) = control.objects.blocked.get(&creator) {
-                control.objects.blocked.insert(thread, mask);
+            control.run.races.created(creator, thread);
+            if let Some(&mask) = control.run.objects.blocked.get(&creator) {
+                control.run.objects.blocked.insert(thread, mask);
             }
         }
         control.fiber().spin.effect();
         (creator, created)
     });
     let Some(thread) = created else {
-        let message =
-            format!("more than {} threads in one run, or than the system allows, are not controlled", Thread::MAX);
-        fail(FindingKind::Uncontrolled, message, pc);
+        fail(Cause::Out(Out::Threads { max: Thread::MAX as u32 }), pc);
     };
-    publish(with(|control| control.fibers[thread].id));
+    publish(with(|control| control.process.fibers[thread].id));
     fiber::start(creator, thread);
     thread
 }
@@ -78,7 +77,7 @@ unsafe extern "C" fn create_at(
     }
     // SAFETY: the caller gives a place for the answer.
     let thread = spawn(body, argument, site::pc(), |new| unsafe { id.write(new) });
-    with(|control| control.fibers[thread].detached = state == libc::PTHREAD_CREATE_DETACHED);
+    with(|control| control.process.fibers[thread].detached = state == libc::PTHREAD_CREATE_DETACHED);
     0
 }
 
@@ -87,15 +86,15 @@ unsafe extern "C" {
 }
 
 fn find(id: libc::pthread_t) -> Option<usize> {
-    with(|control| (0..control.created).find(|&thread| control.fibers[thread].id == id))
+    with(|control| (0..control.run.created).find(|&thread| control.process.fibers[thread].id == id))
 }
 
 /// Waits for the end of a thread; what it returned.
 pub fn join(id: libc::pthread_t, pc: u64) -> Result<*mut c_void, c_int> {
     let thread = find(id).ok_or(libc::ESRCH)?;
     let usable = with(|control| {
-        let fiber = &control.fibers[thread];
-        if thread == control.current {
+        let fiber = &control.process.fibers[thread];
+        if thread == control.run.current {
             Err(libc::EDEADLK)
         } else if fiber.detached || fiber.joined {
             Err(libc::EINVAL)
@@ -108,11 +107,11 @@ pub fn join(id: libc::pthread_t, pc: u64) -> Result<*mut c_void, c_int> {
     point::arrive(access, Wants::End(thread), pc);
     point::record(access, None);
     with(|control| {
-        let current = control.current;
-        control.races.joined(current, thread);
-        control.fibers[thread].joined = true;
+        let current = control.run.current;
+        control.run.races.joined(current, thread);
+        control.process.fibers[thread].joined = true;
         control.fiber().spin.effect();
-        Ok(control.fibers[thread].result)
+        Ok(control.process.fibers[thread].result)
     })
 }
 
@@ -134,25 +133,28 @@ unsafe extern "C" fn join_at(id: libc::pthread_t, result: *mut *mut c_void) -> c
 }
 
 /// Joins if the thread has ended by now.
-fn join_if_ended(id: libc::pthread_t, result: *mut *mut c_void, otherwise: c_int, pc: u64) -> c_int {
+///
+/// # Safety
+/// The place for the result is one, or null.
+unsafe fn join_if_ended(id: libc::pthread_t, result: *mut *mut c_void, otherwise: c_int, pc: u64) -> c_int {
     let Some(thread) = find(id) else { return libc::ESRCH };
     let attempt = attempt::arrive(Access::new(ended(thread), 1, Kind::Await), pc);
     let value = with(|control| {
-        let current = control.current;
+        let current = control.run.current;
         // A thread that makes no step has ended by now, but need not have.
-        let early = control.fibers[thread].ends_unseen() && !attempt.waited && {
+        let early = control.process.fibers[thread].ends_unseen() && !attempt.waited && {
             let chosen = control.pick(2);
-            control.trace.pick(Pick { chosen, options: 2 });
+            control.run.trace.pick(Pick { chosen, options: 2 });
             chosen == 1
         };
-        if early || !control.fibers[thread].ended {
+        if early || !control.process.fibers[thread].ended {
             attempt.fails(control, 0, otherwise == libc::ETIMEDOUT);
             return None;
         }
-        control.races.joined(current, thread);
-        control.fibers[thread].joined = true;
+        control.run.races.joined(current, thread);
+        control.process.fibers[thread].joined = true;
         attempt.succeeds(control, 1);
-        Some(control.fibers[thread].result)
+        Some(control.process.fibers[thread].result)
     });
     let Some(value) = value else { return otherwise };
     if !result.is_null() {
@@ -167,7 +169,8 @@ unsafe extern "C" fn tryjoin_at(id: libc::pthread_t, result: *mut *mut c_void) -
         // SAFETY: the caller's request.
         return unsafe { real::pthread_tryjoin_np()(id, result) };
     }
-    join_if_ended(id, result, libc::EBUSY, site::pc())
+    // SAFETY: the caller's place for the result.
+    unsafe { join_if_ended(id, result, libc::EBUSY, site::pc()) }
 }
 
 unsafe extern "C" fn timedjoin_at(id: libc::pthread_t, result: *mut *mut c_void, time: *mut c_void) -> c_int {
@@ -175,7 +178,8 @@ unsafe extern "C" fn timedjoin_at(id: libc::pthread_t, result: *mut *mut c_void,
         // SAFETY: the caller's request.
         return unsafe { real::pthread_timedjoin_np()(id, result, time) };
     }
-    join_if_ended(id, result, libc::ETIMEDOUT, site::pc())
+    // SAFETY: the caller's place for the result.
+    unsafe { join_if_ended(id, result, libc::ETIMEDOUT, site::pc()) }
 }
 
 unsafe extern "C" fn clockjoin_at(
@@ -188,7 +192,8 @@ unsafe extern "C" fn clockjoin_at(
         // SAFETY: the caller's request.
         return unsafe { real::pthread_clockjoin_np()(id, result, clock, time) };
     }
-    join_if_ended(id, result, libc::ETIMEDOUT, site::pc())
+    // SAFETY: the caller's place for the result.
+    unsafe { join_if_ended(id, result, libc::ETIMEDOUT, site::pc()) }
 }
 
 unsafe extern "C" fn detach_at(id: libc::pthread_t) -> c_int {
@@ -198,7 +203,7 @@ unsafe extern "C" fn detach_at(id: libc::pthread_t) -> c_int {
     }
     let Some(thread) = find(id) else { return libc::ESRCH };
     with(|control| {
-        let was = std::mem::replace(&mut control.fibers[thread].detached, true);
+        let was = std::mem::replace(&mut control.process.fibers[thread].detached, true);
         if was { libc::EINVAL } else { 0 }
     })
 }
@@ -242,7 +247,7 @@ unsafe extern "C" fn cancel_at(id: libc::pthread_t) -> c_int {
         // SAFETY: the caller's request.
         return unsafe { real::pthread_cancel()(id) };
     }
-    fail(FindingKind::Uncontrolled, "pthread_cancel is not controlled".into(), site::pc())
+    fail(Cause::Out(Out::Cancel), site::pc())
 }
 
 /// Rust's standard library asks for the stack of a new thread in order to guard it; the answer is that of the fiber.
@@ -252,7 +257,7 @@ unsafe extern "C" fn getattr_at(id: libc::pthread_t, attributes: *mut libc::pthr
         return unsafe { real::pthread_getattr_np()(id, attributes) };
     }
     let Some(thread) = find(id) else { return libc::ESRCH };
-    let (bottom, top) = with(|control| (control.fibers[thread].bottom, control.fibers[thread].top));
+    let (bottom, top) = with(|control| (control.process.fibers[thread].bottom, control.process.fibers[thread].top));
     // SAFETY: the caller's attributes are initialised here.
     unsafe {
         libc::pthread_attr_init(attributes);
@@ -266,7 +271,7 @@ unsafe extern "C" fn getattr_at(id: libc::pthread_t, attributes: *mut libc::pthr
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gettid() -> c_int {
     const FIRST: c_int = 1 << 20;
-    if active() { FIRST + with(|control| control.current) as c_int } else { crate::sys::thread_id() }
+    if active() { FIRST + with(|control| control.run.current) as c_int } else { crate::sys::thread_id() }
 }
 
 unsafe extern "C" fn yield_at() -> c_int {

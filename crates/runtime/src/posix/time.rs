@@ -6,10 +6,11 @@ use std::ffi::{c_int, c_void};
 
 use selvedge_explore::{Access, Kind};
 
+use crate::arch::site;
 use crate::control::{active, with};
 use crate::fiber::Wants;
+use crate::point;
 use crate::posix::{objects, real};
-use crate::{point, site};
 
 crate::entries! {
     usleep => usleep_at;
@@ -34,33 +35,43 @@ fn pass(nanoseconds: u64, yields: bool, pc: u64) -> u64 {
     with(|control| {
         // What the thread sees is the time, which is never the same again.
         if !yields {
-            control.endless.disturb();
+            control.run.endless.disturb();
         }
         let nanoseconds =
             if yields { nanoseconds } else { nanoseconds << control.fiber().spin.looks().min(DOUBLED_MAX) };
-        control.time = control.time.saturating_add(nanoseconds);
-        control.trace.access(access);
+        control.run.time = control.run.time.saturating_add(nanoseconds);
+        control.run.trace.access(access);
         let yields = yields && control.fiber().spin.gives_way();
         point::finish(control, None, yields, None);
-        control.time
+        control.run.time
     })
 }
 
-fn nanoseconds(time: *const libc::timespec) -> u64 {
-    // SAFETY: the caller's time.
+/// # Safety
+/// A time is there.
+unsafe fn nanoseconds(time: *const libc::timespec) -> u64 {
+    // SAFETY: the caller says that it is there.
     let time = unsafe { &*time };
     (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64)
 }
 
 /// When a wait with this limit is over, if it has one: a moment, or so long from now.
-pub fn until(time: *mut c_void, absolute: bool) -> Option<u64> {
-    let limit = (!time.is_null()).then(|| nanoseconds(time.cast()))?;
-    Some(if absolute { limit } else { with(|control| control.time).saturating_add(limit) })
+///
+/// # Safety
+/// A `timespec`, or null.
+pub unsafe fn until(time: *mut c_void, absolute: bool) -> Option<u64> {
+    // SAFETY: the caller says what it is, and it is not null.
+    let limit = (!time.is_null()).then(|| unsafe { nanoseconds(time.cast()) })?;
+    Some(if absolute { limit } else { with(|control| control.run.time).saturating_add(limit) })
 }
 
 /// Sleeps for a time that the caller gives.
-pub fn sleep_for(length: *const libc::timespec, pc: u64) {
-    pass(nanoseconds(length), true, pc);
+///
+/// # Safety
+/// A time is there.
+pub unsafe fn sleep_for(length: *const libc::timespec, pc: u64) {
+    // SAFETY: the caller says that it is there.
+    pass(unsafe { nanoseconds(length) }, true, pc);
 }
 
 unsafe extern "C" fn usleep_at(microseconds: u32) -> c_int {
@@ -86,7 +97,8 @@ unsafe extern "C" fn nanosleep_at(time: *mut libc::timespec, rest: *mut c_void) 
         // SAFETY: the caller's request.
         return unsafe { real::nanosleep()(time.cast(), rest) };
     }
-    pass(nanoseconds(time), true, site::pc());
+    // SAFETY: the caller's time.
+    pass(unsafe { nanoseconds(time) }, true, site::pc());
     0
 }
 
@@ -100,8 +112,9 @@ unsafe extern "C" fn clock_nanosleep_at(
         // SAFETY: the caller's request.
         return unsafe { real::clock_nanosleep()(clock, flags, time.cast(), rest) };
     }
-    let wanted = nanoseconds(time);
-    let now = with(|control| control.time);
+    // SAFETY: the caller's time.
+    let wanted = unsafe { nanoseconds(time) };
+    let now = with(|control| control.run.time);
     let length = if flags & libc::TIMER_ABSTIME != 0 { wanted.saturating_sub(now) } else { wanted };
     pass(length, true, site::pc());
     0
@@ -168,8 +181,9 @@ fn next_random() -> u64 {
         let fiber = control.fiber();
         fiber.random = fiber.random.wrapping_add(1);
         fiber.spin.effect();
-        control.endless.disturb();
-        let seed = (control.settings.seed ^ (control.current as u64) << 56).wrapping_add(control.lineup.shift);
+        control.run.endless.disturb();
+        let seed = (control.search.settings.seed ^ (control.run.current as u64) << 56)
+            .wrapping_add(control.search.lineup.shift);
         selvedge_explore::Rng::for_run(seed, control.fiber().random).next()
     })
 }
@@ -180,7 +194,7 @@ fn next_random() -> u64 {
 /// There is room for so many bytes.
 pub unsafe fn fill_random(to: *mut u8, size: usize) -> isize {
     for at in 0..size {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller says that there are so many bytes.
         unsafe { to.add(at).write(next_random() as u8) };
     }
     size as isize

@@ -10,115 +10,75 @@
 use std::ffi::{CStr, c_char};
 use std::sync::atomic::AtomicUsize;
 
-use selvedge_driver::FindingKind;
+use selvedge_protocol::{Cause, Out, Outside};
 
 use super::real;
+use crate::arch::site;
 use crate::control::{active, with};
 use crate::fiber::fail;
 use crate::memory::files;
-use crate::site;
 
 /// A function that is not controlled.
 pub struct Function {
     /// Its name, with a zero byte at the end.
     name: &'static str,
     /// Why a run ends at a call of it; calls without a reason are left to libc.
-    why: fn(&Arguments) -> Option<&'static str>,
+    why: fn(&Arguments) -> Option<Outside>,
     /// Where libc's own is.
     known: AtomicUsize,
 }
 
-/// The registers that carry arguments: `rdi`, `rsi`, `rdx`, `rcx`, `r8`, `r9`.
+/// What the registers hold that carry arguments.
 type Arguments = [usize; 6];
 
-/// What the entry points ask: where to go on. They keep the arguments in the order in which they were pushed.
-unsafe extern "C" fn gate(function: &'static Function, saved: *const [usize; 7]) -> usize {
-    if active() {
-        // SAFETY: the entry point saved the registers there.
-        let [_, r9, r8, rcx, rdx, rsi, rdi] = unsafe { *saved };
-        if let Some(why) = (function.why)(&[rdi, rsi, rdx, rcx, r8, r9]) {
-            let name = function.name.trim_end_matches('\0');
-            fail(FindingKind::Uncontrolled, format!("{name} is not controlled: {why}"), site::pc());
-        }
+/// What the entry points ask: where to go on.
+unsafe extern "C" fn gate(function: &'static Function, arguments: &Arguments) -> usize {
+    if active()
+        && let Some(why) = (function.why)(arguments)
+    {
+        let name = function.name.trim_end_matches('\0').to_owned();
+        fail(Cause::Out(Out::Call { name, why }), site::pc());
     }
     real::find(&function.known, function.name)
 }
 
 macro_rules! uncontrolled {
     ($why:expr; $($name:ident)*) => { $(
-        /// Entry point: asks whether the run ends here, and goes on to libc with all registers that carry arguments.
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name() {
-            static FUNCTION: Function = Function {
-                name: concat!(stringify!($name), "\0"),
-                why: $why,
-                known: AtomicUsize::new(0),
-            };
-            core::arch::naked_asm!(
-                "mov r10, qword ptr [rip + selvedge_site@GOTTPOFF]",
-                "mov r11, [rsp]",
-                "mov fs:[r10], r11",
-                "mov fs:[r10 + 24], rbp",
-                "push rdi",
-                "push rsi",
-                "push rdx",
-                "push rcx",
-                "push r8",
-                "push r9",
-                // How many vector registers a call with a variable number of arguments uses.
-                "push rax",
-                "lea rdi, [rip + {function}]",
-                "mov rsi, rsp",
-                "call {gate}",
-                "mov r11, rax",
-                "pop rax",
-                "pop r9",
-                "pop r8",
-                "pop rcx",
-                "pop rdx",
-                "pop rsi",
-                "pop rdi",
-                "jmp r11",
-                function = sym FUNCTION,
-                gate = sym gate,
-            )
+        crate::entry_that_asks! {
+            $name, gate, Function =
+                Function { name: concat!(stringify!($name), "\0"), why: $why, known: AtomicUsize::new(0) }
         }
     )* };
 }
 
-const HAND_OVER: &str = "what threads hand over through the kernel is not seen";
-const LIBRARIES: &str = "libraries that come or go in a run are not put back";
-const FILES: &str = "it changes files, which are not put back";
-
-uncontrolled! { |_| Some(HAND_OVER);
+uncontrolled! { |_| Some(Outside::HandsOver);
     pipe pipe2 socketpair socket eventfd timerfd_create signalfd epoll_create epoll_create1 inotify_init inotify_init1
     memfd_create mkfifo mkfifoat mq_open shm_open sem_open shmget shmat semget semop msgget msgsnd msgrcv
 }
 
-uncontrolled! { |_| Some("another process is made, which nobody puts back");
+uncontrolled! { |_| Some(Outside::Process);
     fork vfork _Fork clone posix_spawn posix_spawnp system popen
     execve execv execvp execvpe execl execlp execle fexecve
 }
 
-uncontrolled! { |_| Some("signals come at moments that are not chosen here");
+uncontrolled! { |_| Some(Outside::Signals);
     pthread_kill pthread_sigqueue kill killpg sigqueue tgkill alarm ualarm setitimer timer_create
     sigwait sigwaitinfo sigtimedwait sigsuspend sigpause pause
 }
 
-uncontrolled! { |arguments| (!is_fatal(arguments[0])).then_some("handlers of signals run outside of what is controlled");
+uncontrolled! { |arguments| (!is_fatal(arguments[0])).then_some(Outside::Handlers);
     raise
 }
 
-uncontrolled! { |arguments| (is_fatal(arguments[0]) && arguments[1] != 0).then_some("the runtime needs this signal itself");
+uncontrolled! { |arguments| (is_fatal(arguments[0]) && arguments[1] != 0).then_some(Outside::OwnSignal);
     sigaction signal sigset bsd_signal sysv_signal
 }
 
-uncontrolled! { |arguments| is_new(arguments[0]).then_some(LIBRARIES);
+uncontrolled! { |arguments| is_new(arguments[0]).then_some(Outside::Libraries);
     dlopen
 }
 
-uncontrolled! { |_| Some(LIBRARIES);
+uncontrolled! { |_| Some(Outside::Libraries);
     dlmopen dlclose
 }
 
@@ -138,7 +98,7 @@ uncontrolled! { |_| opens(0, false);
     opendir dup dup2 dup3
 }
 
-uncontrolled! { |_| Some(FILES);
+uncontrolled! { |_| Some(Outside::Files);
     creat creat64 tmpfile tmpfile64 mkstemp mkstemp64 mkostemp mkostemp64 mkstemps mkdtemp truncate truncate64 ftruncate
     ftruncate64 rename renameat unlink unlinkat remove mkdir mkdirat rmdir link linkat symlink symlinkat chmod fchmod
     chdir fchdir flock lockf
@@ -149,11 +109,11 @@ uncontrolled! { |arguments| leads_out(arguments[0]);
     eventfd_read eventfd_write epoll_wait epoll_pwait
 }
 
-uncontrolled! { |_| Some("it waits for what comes through the kernel");
+uncontrolled! { |_| Some(Outside::Kernel);
     poll ppoll select pselect
 }
 
-uncontrolled! { |_| Some("OpenMP's threads wait for one another inside of a library");
+uncontrolled! { |_| Some(Outside::OpenMp);
     GOMP_parallel GOMP_parallel_start GOMP_parallel_loop_static GOMP_parallel_loop_dynamic GOMP_parallel_loop_guided
     GOMP_parallel_loop_runtime GOMP_parallel_loop_nonmonotonic_dynamic GOMP_parallel_loop_nonmonotonic_guided
     GOMP_parallel_loop_maybe_nonmonotonic_runtime GOMP_parallel_sections GOMP_parallel_reductions GOMP_teams_reg
@@ -172,7 +132,7 @@ uncontrolled! { |_| remembers();
 }
 
 /// Why a run ends at a function that only changes what its library remembers: never. Nobody announces that, and a loop that calls it does not just wait.
-fn remembers() -> Option<&'static str> {
+fn remembers() -> Option<Outside> {
     with(|control| control.fiber().effect());
     None
 }
@@ -220,12 +180,12 @@ fn mode_writes(mode: usize) -> bool {
 }
 
 /// Why a run ends where it opens that file. Other descriptors that it opens are closed when the run is over.
-fn opens(path: usize, writes: bool) -> Option<&'static str> {
+fn opens(path: usize, writes: bool) -> Option<Outside> {
     if matches!(text(path), b"/dev/random" | b"/dev/urandom" | b"/dev/hwrng") {
-        return Some("what it reads is different each time");
+        return Some(Outside::Random);
     }
     if writes && !is_sink(path) {
-        return Some(FILES);
+        return Some(Outside::Files);
     }
     files::opened();
     None
@@ -233,7 +193,7 @@ fn opens(path: usize, writes: bool) -> Option<&'static str> {
 
 /// Why a run ends where it uses that descriptor: it leads to another thread or process, or to a file that was opened before for writing. The standard
 /// streams, devices and files that are only read are let through.
-fn leads_out(descriptor: usize) -> Option<&'static str> {
+fn leads_out(descriptor: usize) -> Option<Outside> {
     remembers();
     let descriptor = descriptor as i32 as usize;
     if descriptor <= 2 {
@@ -250,7 +210,7 @@ fn leads_out(descriptor: usize) -> Option<&'static str> {
     match kind {
         libc::S_IFCHR | libc::S_IFBLK | libc::S_IFDIR => None,
         libc::S_IFREG if files::is_put_back(descriptor) => None,
-        libc::S_IFREG => Some(FILES),
-        _ => Some(HAND_OVER),
+        libc::S_IFREG => Some(Outside::Files),
+        _ => Some(Outside::HandsOver),
     }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use crate::abi::{assembly, atomic as a, plain as p, unseen};
+use crate::abi::{atomic as a, plain as p};
+use crate::arch::{assembly, unseen};
 
 /// What a function of the runtime does to the thread that calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,7 +38,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// The call of a function with what the registers hold: `rdi`, `rsi`, `rdx`, `rcx`, `r8`, `r9`, `rax`.
+    /// The call of a function with what the registers hold: six that carry arguments, and the one that counts vectors among them.
     pub fn new(function: Function, mut registers: [u64; 7]) -> Self {
         let counted = match function {
             Function::Load(_) | Function::Read(_) | Function::Write(_) => 1,

@@ -28,20 +28,21 @@
 //!
 //! Invariant: whether an access waits depends only on the set and on what its own thread has done.
 
-mod call;
-mod dead;
-pub mod step;
+pub mod call;
+pub mod excursion;
 mod tree;
 
 use std::collections::HashMap;
 
 use selvedge_explore::{Access, Condition};
 
+use crate::arch::site::Preserved;
+use crate::arch::step;
 use crate::control::{Control, Left};
 use crate::fiber::Wants;
 use crate::memory::arena;
 
-use step::{Lane, State, Stop};
+use excursion::{Lane, State, Stop};
 use tree::{Attempt, Forest, Found, Looked};
 
 /// An attempt has at most so many reads.
@@ -83,7 +84,7 @@ struct Point {
 #[derive(Clone, Copy, Debug)]
 struct Attached {
     pc: u64,
-    registers: (u64, [u64; 6]),
+    registers: (u64, Preserved),
     failure: Failure,
     cell: u64,
     size: u8,
@@ -181,12 +182,31 @@ impl Trail {
 pub struct Retries {
     /// Whether loops are looked at.
     pub on: bool,
-    /// The threads that are at an access that could fail, one bit each.
-    pub attached: u64,
     sites: HashMap<u64, Site, foldhash::fast::FixedState>,
     forest: Forest,
+}
+
+/// The threads of the run that are in such loops.
+#[derive(Default)]
+pub struct Attempts {
+    /// The threads that are at an access that could fail, one bit each.
+    pub attached: u64,
     /// Waits of this run that ended.
     over: Vec<Over>,
+}
+
+impl Attempts {
+    /// Forgets all, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.attached = 0;
+        self.over.clear();
+    }
+
+    /// Whether there is anything to look at after a step.
+    #[inline]
+    pub fn is_watching(&self) -> bool {
+        self.attached != 0 || !self.over.is_empty()
+    }
 }
 
 /// A wait that ended because the value came back. In an equivalent run it may have lasted longer.
@@ -207,17 +227,9 @@ impl Retries {
         self.on = on && step::prepare();
     }
 
-    /// A new run.
-    pub fn renew(&mut self) {
-        self.attached = 0;
-        self.over.clear();
+    /// Nobody is in an attempt: too many that are known are forgotten.
+    pub fn prune(&mut self) {
         self.forest.prune();
-    }
-
-    /// Whether there is anything to look at after a step.
-    #[inline]
-    pub fn is_watching(&self) -> bool {
-        self.attached != 0 || !self.over.is_empty()
     }
 
     fn site(&self, pc: u64) -> Site {
@@ -227,12 +239,15 @@ impl Retries {
 
 /// Whether an address may be read without risk.
 pub fn readable(address: u64, size: u64) -> bool {
-    arena::inside(address as usize) && arena::inside((address + size) as usize) || step::in_modules(address, size)
+    arena::inside(address as usize) && arena::inside((address + size) as usize) || excursion::in_modules(address, size)
 }
 
-/// The word of that size at an address that was found readable.
-pub fn value_at(address: u64, size: u8) -> u64 {
-    // SAFETY: an address that the code under test accesses, or that was found readable.
+/// The word of that size at an address.
+///
+/// # Safety
+/// The address was found readable, or the code under test is about to access it.
+pub unsafe fn value_at(address: u64, size: u8) -> u64 {
+    // SAFETY: the caller says that it can be read; it need not be aligned.
     unsafe {
         match size {
             1 => u64::from(*(address as *const u8)),
@@ -248,12 +263,12 @@ pub fn value_at(address: u64, size: u8) -> u64 {
 pub fn arrive(
     control: &mut Control,
     pc: u64,
-    registers: (u64, [u64; 6]),
+    registers: (u64, Preserved),
     access: &mut Access,
     failure: Failure,
 ) -> Wants {
-    let current = control.current;
-    let fiber = &mut control.fibers[current];
+    let current = control.run.current;
+    let fiber = &mut control.process.fibers[current];
     if fiber.trail.used == 0 || access.size > 8 {
         return Wants::Nothing;
     }
@@ -268,7 +283,7 @@ pub fn arrive(
         _ => None,
     };
     let Some(expected) = expected else { return Wants::Nothing };
-    let waits = match control.retries.site(pc) {
+    let waits = match control.search.retries.site(pc) {
         Site::Matters => return Wants::Nothing,
         Site::Unknown { .. } => false,
         Site::Pure { head, back } if fiber.trail.attempt(head, back, cell, size).is_none() => return Wants::Nothing,
@@ -281,43 +296,43 @@ pub fn arrive(
     }
     access.waits = waits;
     fiber.trail.attached = Some(Attached { pc, registers, failure, cell, size, expected, waits, root: None });
-    control.retries.attached |= 1 << current;
+    control.run.attempts.attached |= 1 << current;
     if waits { Wants::Value(cell as usize, size, expected) } else { Wants::Nothing }
 }
 
 /// The current thread makes its access. Answers whether it waited for it, and the value that it waited for.
 pub fn leave(control: &mut Control) -> Option<u64> {
-    let current = control.current;
-    let fiber = &mut control.fibers[current];
+    let current = control.run.current;
+    let fiber = &mut control.process.fibers[current];
     let attached = fiber.trail.attached.take()?;
-    control.retries.attached &= !(1 << current);
+    control.run.attempts.attached &= !(1 << current);
     if let Some(root) = attached.root {
         let looked = std::mem::take(&mut fiber.trail.looked);
         // A location of its own cannot have another value before the thread has made this step.
         if looked.atomic.iter().any(|&(address, _)| address != attached.cell) {
-            let steps = control.trace.len();
-            control.retries.over.push(Over { thread: current, pc: attached.pc, root, steps, looked });
+            let steps = control.run.trace.len();
+            control.run.attempts.over.push(Over { thread: current, pc: attached.pc, root, steps, looked });
         }
     }
     if attached.waits {
         return Some(attached.expected);
     }
-    let Site::Unknown { returned: false } = control.retries.site(attached.pc) else { return None };
+    let Site::Unknown { returned: false } = control.search.retries.site(attached.pc) else { return None };
     let since = fiber.trail.points[..fiber.trail.used].first()?.step;
     let cell = Access::new(attached.cell, attached.size.into(), selvedge_explore::Kind::Read);
     let changes = |at: usize| {
-        let mut accesses = control.trace.accesses(at).iter();
+        let mut accesses = control.run.trace.accesses(at).iter();
         accesses.any(|access| access.changed && !access.is_read() && access.overlaps(&cell))
     };
-    if (since..control.trace.len()).any(changes) {
-        control.retries.sites.insert(attached.pc, Site::Unknown { returned: true });
+    if (since..control.run.trace.len()).any(changes) {
+        control.search.retries.sites.insert(attached.pc, Site::Unknown { returned: true });
     }
     None
 }
 
 /// The current thread made an atomic load, its last step.
-pub fn read(control: &mut Control, pc: u64, registers: (u64, [u64; 6]), access: &Access) {
-    let step = control.trace.len() - 1;
+pub fn read(control: &mut Control, pc: u64, registers: (u64, Preserved), access: &Access) {
+    let step = control.run.trace.len() - 1;
     let fiber = control.fiber();
     let (made, top) = (fiber.made, fiber.top);
     let trail = &mut fiber.trail;
@@ -343,8 +358,13 @@ pub fn read(control: &mut Control, pc: u64, registers: (u64, [u64; 6]), access: 
 }
 
 fn lane(control: &Control, thread: usize) -> Lane {
-    let fiber = &control.fibers[thread];
-    Lane { bottom: fiber.bottom, top: fiber.top, low: fiber.context.stack, fs: fiber.context.fs }
+    let fiber = &control.process.fibers[thread];
+    Lane {
+        bottom: fiber.bottom,
+        top: fiber.top,
+        low: fiber.context.stack,
+        thread_pointer: fiber.context.thread_pointer,
+    }
 }
 
 /// Every value that a location may have had, in this run or an equivalent one, since the thread last looked or was created;
@@ -354,9 +374,10 @@ fn values(control: &Control, thread: usize, steps: usize, address: u64, size: u8
         return None;
     }
     let cell = Access::new(address, size.into(), selvedge_explore::Kind::Read);
-    let mut found = vec![value_at(address, size)];
-    for at in (0..control.trace.len()).rev() {
-        let step = control.trace.step(at);
+    // SAFETY: it was found readable above.
+    let mut found = vec![unsafe { value_at(address, size) }];
+    for at in (0..control.run.trace.len()).rev() {
+        let step = control.run.trace.step(at);
         if step.created.is_some_and(|created| created.index() == thread) {
             break;
         }
@@ -364,7 +385,7 @@ fn values(control: &Control, thread: usize, steps: usize, address: u64, size: u8
         if own && at >= steps {
             continue;
         }
-        for access in control.trace.accesses(at).iter().filter(|access| access.overlaps(&cell)) {
+        for access in control.run.trace.accesses(at).iter().filter(|access| access.overlaps(&cell)) {
             if own && access.size != 0 && access.object == address {
                 return Some(found);
             }
@@ -385,67 +406,68 @@ fn values(control: &Control, thread: usize, steps: usize, address: u64, size: u8
 /// Looks at the threads whose access would fail now, or has once. False when the search has to start over.
 #[cold]
 pub fn review(control: &mut Control) -> bool {
-    let mut rest = control.retries.attached;
+    let mut rest = control.run.attempts.attached;
     while rest != 0 {
         let thread = rest.trailing_zeros() as usize;
         rest &= rest - 1;
-        let Some(attached) = control.fibers[thread].trail.attached else { continue };
-        let fails = value_at(attached.cell, attached.size) != attached.expected;
+        let Some(attached) = control.process.fibers[thread].trail.attached else { continue };
+        // SAFETY: the thread is about to access the cell.
+        let fails = unsafe { value_at(attached.cell, attached.size) } != attached.expected;
         let due = match attached.root {
             None => fails,
-            Some(_) => has_changed(control, &control.fibers[thread].trail.looked),
+            Some(_) => has_changed(control, &control.process.fibers[thread].trail.looked),
         };
         if due && !examine(control, thread, attached) {
             return false;
         }
     }
-    (0..control.retries.over.len()).all(|at| review_over(control, at))
+    (0..control.run.attempts.over.len()).all(|at| review_over(control, at))
 }
 
 /// Looks at a wait that ended. False when the search has to start over.
 fn review_over(control: &mut Control, at: usize) -> bool {
-    if !has_changed(control, &control.retries.over[at].looked) {
+    if !has_changed(control, &control.run.attempts.over[at].looked) {
         return true;
     }
-    let Over { thread, pc, root, steps, .. } = control.retries.over[at];
+    let Over { thread, pc, root, steps, .. } = control.run.attempts.over[at];
     let lane = lane(control, thread);
-    let mut forest = std::mem::take(&mut control.retries.forest);
-    let mut looked = std::mem::take(&mut control.retries.over[at].looked);
+    let mut forest = std::mem::take(&mut control.search.retries.forest);
+    let mut looked = std::mem::take(&mut control.run.attempts.over[at].looked);
     looked.clear();
     let all = |address, size| values(control, thread, steps, address, size);
     let pure = forest.leaves_nothing(&lane, root, &all, &mut looked);
-    control.retries.forest = forest;
-    control.retries.over[at].looked = looked;
+    control.search.retries.forest = forest;
+    control.run.attempts.over[at].looked = looked;
     if !pure {
-        control.retries.sites.insert(pc, Site::Matters);
+        control.search.retries.sites.insert(pc, Site::Matters);
     }
     pure
 }
 
 /// Whether something that the last examination looked at is not as it was.
 fn has_changed(control: &Control, looked: &Looked) -> bool {
-    let last = control.trace.len().checked_sub(1);
+    let last = control.run.trace.len().checked_sub(1);
     let changes = |access: &Access| {
         let end = access.object.saturating_add(u64::from(access.size));
         let overlaps = |&(address, size): &(u64, u8)| address < end && access.object < address + u64::from(size);
         access.changed && !access.is_read() && looked.atomic.iter().any(overlaps)
     };
-    last.is_some_and(|last| control.trace.accesses(last).iter().any(changes))
+    last.is_some_and(|last| control.run.trace.accesses(last).iter().any(changes))
         || looked.plain.iter().any(|&(address, size, value)| tree::plain_value(address, size) != Some(value))
 }
 
 /// Finds out whether the failure of a thread's access leaves nothing behind. False when the search has to start over.
 fn examine(control: &mut Control, thread: usize, attached: Attached) -> bool {
-    let site = control.retries.site(attached.pc);
+    let site = control.search.retries.site(attached.pc);
     if site == Site::Matters {
         release(control, thread);
         return true;
     }
     let lane = lane(control, thread);
-    let mut forest = std::mem::take(&mut control.retries.forest);
+    let mut forest = std::mem::take(&mut control.search.retries.forest);
     let found =
         attached.root.map(|root| (root, site)).or_else(|| begin(control, &mut forest, &lane, thread, attached, site));
-    let mut looked = std::mem::take(&mut control.fibers[thread].trail.looked);
+    let mut looked = std::mem::take(&mut control.process.fibers[thread].trail.looked);
     looked.clear();
     let pure = found.filter(|&(root, _)| {
         let all = |address, size| values(control, thread, usize::MAX, address, size);
@@ -453,16 +475,16 @@ fn examine(control: &mut Control, thread: usize, attached: Attached) -> bool {
         forest.leaves_nothing(&lane, root, &all, &mut looked)
             && (matches!(site, Site::Pure { .. }) || forest.goes_on(&lane, root))
     });
-    control.retries.forest = forest;
-    control.fibers[thread].trail.looked = looked;
+    control.search.retries.forest = forest;
+    control.process.fibers[thread].trail.looked = looked;
     match (pure, site) {
         (Some((root, now)), _) => {
-            control.retries.sites.insert(attached.pc, now);
+            control.search.retries.sites.insert(attached.pc, now);
             hold(control, thread, Attached { waits: true, root: Some(root), ..attached });
             site != Site::Unknown { returned: true }
         }
         (None, _) => {
-            control.retries.sites.insert(attached.pc, Site::Matters);
+            control.search.retries.sites.insert(attached.pc, Site::Matters);
             release(control, thread);
             matches!(site, Site::Unknown { .. })
         }
@@ -478,7 +500,7 @@ fn begin(
     attached: Attached,
     site: Site,
 ) -> Option<(usize, Site)> {
-    let trail = &control.fibers[thread].trail;
+    let trail = &control.process.fibers[thread].trail;
     let Attached { pc, registers, failure, cell, size, expected, .. } = attached;
     let mut at = State::default();
     if !at.capture(pc, registers, lane.top) {
@@ -493,7 +515,8 @@ fn begin(
         return Some((forest.root(lane, attempt(point, back, at)), site));
     }
     let first = attempt(0, true, at);
-    let found = value_at(cell, size);
+    // SAFETY: the thread is about to access the cell.
+    let found = unsafe { value_at(cell, size) };
     let Stop::At(call, state) = tree::after_failure(lane, &first, found) else { return None };
     let back = trail.point(state.pc).filter(|&point| {
         let read = &trail.reads[trail.points[point].read];
@@ -511,12 +534,12 @@ fn begin(
 
 /// The thread waits at its access.
 fn hold(control: &mut Control, thread: usize, attached: Attached) {
-    let fiber = &mut control.fibers[thread];
+    let fiber = &mut control.process.fibers[thread];
     fiber.trail.attached = Some(attached);
     fiber.wants = Wants::Value(attached.cell as usize, attached.size, attached.expected);
-    control.waiting |= 1 << thread;
+    control.run.waiting |= 1 << thread;
     if let Some(slot) = control.slot(thread) {
-        let access = &mut control.pending[slot].access;
+        let access = &mut control.run.pending[slot].access;
         access.waits = true;
         access.condition = Condition::Equals(attached.expected);
     }
@@ -524,29 +547,30 @@ fn hold(control: &mut Control, thread: usize, attached: Attached) {
 
 /// The thread's access may fail like any other.
 fn release(control: &mut Control, thread: usize) {
-    control.retries.attached &= !(1 << thread);
-    let fiber = &mut control.fibers[thread];
+    control.run.attempts.attached &= !(1 << thread);
+    let fiber = &mut control.process.fibers[thread];
     if let Some(attached) = fiber.trail.attached.take()
         && attached.waits
     {
         fiber.wants = Wants::Nothing;
-        control.waiting &= !(1 << thread);
+        control.run.waiting &= !(1 << thread);
     }
     if let Some(slot) = control.slot(thread) {
-        control.pending[slot].access.waits = false;
+        control.run.pending[slot].access.waits = false;
     }
 }
 
 /// Nobody can go: how the run ended.
 pub fn end(control: &mut Control) -> Left {
     let mut left = Left::Stuck;
-    for thread in (0..control.created).filter(|&thread| control.retries.attached & 1 << thread != 0) {
-        let Some(Attached { pc, waits: true, root: Some(root), .. }) = control.fibers[thread].trail.attached else {
+    for thread in (0..control.run.created).filter(|&thread| control.run.attempts.attached & 1 << thread != 0) {
+        let Some(Attached { pc, waits: true, root: Some(root), .. }) = control.process.fibers[thread].trail.attached
+        else {
             continue;
         };
         let lane = lane(control, thread);
-        if !control.retries.forest.goes_on(&lane, root) {
-            control.retries.sites.insert(pc, Site::Matters);
+        if !control.search.retries.forest.goes_on(&lane, root) {
+            control.search.retries.sites.insert(pc, Site::Matters);
             return Left::Restart;
         }
         left = Left::Blocked;

@@ -10,9 +10,10 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 use super::call::{Call, Function};
-use super::dead::is_dead;
-use super::step::{Lane, Overlay, State, Stop, advance};
+use super::excursion::{Lane, Overlay, State, Stop};
 use super::{Failure, readable, value_at};
+use crate::arch::dead::is_dead;
+use crate::arch::step::advance;
 
 /// So many reads after a failure, and no more.
 const DEPTH_MAX: u32 = 24;
@@ -290,12 +291,15 @@ impl Forest {
             let Call { function, arguments } = self.nodes[node].call;
             let child = match function {
                 Function::Load(size) if readable(arguments[0], size.into()) => {
-                    self.child(lane, node, value_at(arguments[0], size).into())
+                    // SAFETY: it was found readable.
+                    let value = unsafe { value_at(arguments[0], size) };
+                    self.child(lane, node, value.into())
                 }
                 Function::Exchange(size) | Function::ExchangeValue(size) => {
                     let expected = self.expected(node);
                     return expected.is_some_and(|expected| {
-                        readable(arguments[0], size.into()) && value_at(arguments[0], size) == expected
+                        // SAFETY: only where it was found readable.
+                        readable(arguments[0], size.into()) && unsafe { value_at(arguments[0], size) } == expected
                     });
                 }
                 Function::Read(_) => match self.plain(node, &mut Looked::default()) {

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use selvedge_driver::{Compiler, Program, Search, Session, Settings, compile, run};
+use selvedge_driver::{Compiler, Program, Session, compile, run};
+use selvedge_needs::{Need, has, has_cpp, has_program};
+use selvedge_protocol::{ObjectFinding, ObjectOptions, Search, Settings, words};
 
 /// The root of the workspace.
 pub fn root() -> PathBuf {
@@ -26,13 +28,15 @@ pub fn runtime() -> PathBuf {
     beside
 }
 
-/// Every program of the corpus and the verdict that it must get: its directory.
+/// Every program of the corpus and the verdict that it must get: its directory. Those in C++ need a compiler for it.
+#[track_caller]
 pub fn programs() -> Vec<(PathBuf, String)> {
     let mut programs = Vec::new();
+    let extensions: &[&str] = if has(has_cpp(), Need::Cpp, "the programs in C++") { &["c", "cc"] } else { &["c"] };
     for directory in entries(&root().join("corpus/programs")).into_iter().filter(|path| path.is_dir()) {
         let verdict = directory.file_name().expect("a name").to_string_lossy().into_owned();
         let sources = entries(&directory).into_iter().filter(|path| {
-            path.extension().is_some_and(|extension| ["c", "cc"].contains(&extension.to_string_lossy().as_ref()))
+            path.extension().is_some_and(|extension| extensions.contains(&extension.to_string_lossy().as_ref()))
         });
         programs.extend(sources.map(|path| (path, verdict.clone())));
     }
@@ -59,12 +63,22 @@ pub fn build_with(cc: &str, source: &Path, flags: &[&str], directory: &Path) -> 
     let compiler = Compiler {
         cc: cc.into(),
         flags: flags.iter().map(|flag| flag.to_string()).collect(),
-        include: root().join("crates/runtime/include"),
+        include: root().join("crates/driver/include"),
         runtime: runtime(),
     };
     let path = directory.join("program");
     compile(&compiler, &[source.to_path_buf()], &path).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
-    Program { path, arguments: vec![] }
+    Program::new(path, &runtime()).expect("the program and the runtime")
+}
+
+/// What these lines say of an object.
+pub fn options(lines: &[&str]) -> ObjectOptions {
+    ObjectOptions::of_lines(lines.iter().copied()).unwrap_or_else(|error| panic!("{lines:?}: {error}"))
+}
+
+/// What is said of a violation, in lines.
+pub fn told(found: &ObjectFinding) -> String {
+    words::told(&found.explanation).lines().join("\n")
 }
 
 /// The source of a test `random_N` whose threads do what `work_N_0` and those after it say.
@@ -103,8 +117,14 @@ pub fn session(program: &Program, settings: &Settings, directory: &Path) -> Sess
 
 /// gcc, and every clang that is installed.
 pub fn compilers() -> Vec<String> {
-    let works =
-        |name: &String| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success());
-    let clangs = (14..=19).rev().map(|version| format!("clang-{version}")).chain(["clang".to_string()]).filter(works);
-    std::iter::once("gcc".to_string()).chain(clangs).collect()
+    let clangs = (14..=19).rev().map(|version| format!("clang-{version}")).chain(["clang".to_string()]);
+    std::iter::once("gcc".to_string()).chain(clangs.filter(|name| has_program(name))).collect()
+}
+
+/// The same for tests that are only whole with a clang. Where there is none, the calling test is skipped for that part.
+#[track_caller]
+pub fn compilers_with_clang() -> Vec<String> {
+    let compilers = compilers();
+    let _ = has(compilers.len() > 1, Need::Clang, "gcc is the only compiler");
+    compilers
 }

@@ -3,8 +3,9 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use selvedge_driver::{Program, Search, Settings, TestReport};
+use selvedge_driver::Program;
 use selvedge_explore::Rng;
+use selvedge_protocol::{Search, Settings, TestReport};
 
 use crate::build::{build, programs, scratch, session, test_of_threads};
 

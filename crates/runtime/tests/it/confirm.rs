@@ -1,7 +1,7 @@
 //! A second opinion on what is reported of an object, from the paper's definitions alone: the history of the finding is read off its
 //! steps, all serial histories off the observation file, and none of them may be a witness. Nothing of the checker under test is used.
 
-use selvedge_driver::{FindingKind, ObjectFinding};
+use selvedge_protocol::{FindingKind, ObjectFinding, StepKind, Why};
 
 /// An operation of a serial history: its column, and its result unless it blocks.
 pub type SerialOp = (usize, Option<String>);
@@ -38,7 +38,7 @@ pub fn serial_histories(text: &str, matrix: &str) -> Vec<Vec<SerialOp>> {
 /// The operations of the run that a finding shows. Threads of the matrix are the last that the first thread created.
 fn operations(found: &ObjectFinding, columns: usize) -> Vec<Seen> {
     let mut created = Vec::new();
-    for (number, step) in found.finding.steps.iter().filter(|step| step.what.starts_with("create")).enumerate() {
+    for (number, step) in found.finding.steps.iter().filter(|step| step.kind == StepKind::Create).enumerate() {
         if step.thread == 0 {
             created.push(number as u8 + 1);
         }
@@ -47,11 +47,11 @@ fn operations(found: &ObjectFinding, columns: usize) -> Vec<Seen> {
     let mut seen: Vec<Seen> = Vec::new();
     for (at, step) in found.finding.steps.iter().enumerate() {
         let column = threads.iter().position(|&thread| thread == step.thread).map_or(0, |column| column + 1);
-        if step.what.starts_with("call ") {
+        if let StepKind::Call { .. } = &step.kind {
             seen.push(Seen { column, called: at, returned: None });
-        } else if let Some(result) = step.what.strip_prefix("return ") {
+        } else if let StepKind::Return { result } = &step.kind {
             let open = seen.iter_mut().rev().find(|operation| operation.column == column).expect("it was called");
-            open.returned = Some((at, result.to_owned()));
+            open.returned = Some((at, result.clone().unwrap_or_default()));
         }
     }
     seen
@@ -97,7 +97,7 @@ fn explained(serial: &[Vec<SerialOp>], seen: &[Seen]) -> bool {
 pub fn confirm(found: &ObjectFinding, serial: impl FnOnce() -> Vec<Vec<SerialOp>>) {
     match found.finding.kind {
         FindingKind::NotLinearizable | FindingKind::Stuck => {
-            let columns = found.results.len() - 1;
+            let columns = found.explanation.cells().len() - 1;
             let seen = operations(found, columns);
             assert!(!seen.is_empty(), "{}: no operations", found.matrix);
             let serial = serial();
@@ -105,11 +105,12 @@ pub fn confirm(found: &ObjectFinding, serial: impl FnOnce() -> Vec<Vec<SerialOp>
             assert!(!explained(&serial, &seen), "{}: there is a witness for {seen:?}", found.matrix);
         }
         FindingKind::Nondeterministic => {
-            let parts: Vec<Vec<&str>> = found.serial.iter().map(|history| history.split("; ").collect()).collect();
-            let [one, other] = parts.as_slice() else { panic!("expected two histories: {parts:?}") };
-            assert_eq!(one.len(), other.len(), "{parts:?}");
+            let Some(Why::SerialRunsDiffer { one, other }) = &found.explanation.why else {
+                panic!("expected two histories: {:?}", found.explanation)
+            };
+            assert_eq!(one.len(), other.len(), "{one:?} {other:?}");
             assert_eq!(one[..one.len() - 1], other[..other.len() - 1], "what comes before is the same");
-            assert_ne!(one.last(), other.last(), "{parts:?}");
+            assert_ne!(one.last(), other.last(), "{one:?}");
         }
         // Races, memory errors and crashes do not rest on serial histories.
         _ => {}

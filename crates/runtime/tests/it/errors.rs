@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use selvedge_driver::{CompileError, Compiler, Program, RunError, Search, Settings, compile, run};
+use selvedge_driver::{CompileError, Compiler, Program, RunError, compile, run};
+use selvedge_protocol::{Search, SearchTrouble, Settings};
 
 use crate::build::{build, root, runtime, scratch, settings};
 
 fn compiler() -> Compiler {
-    let include = root().join("crates/runtime/include");
+    let include = root().join("crates/driver/include");
     Compiler { cc: "gcc".into(), flags: vec![], include, runtime: runtime() }
 }
 
@@ -43,7 +44,7 @@ fn a_program_without_tests() {
     let directory = scratch("errors-no-tests");
     let program = build(&file(&directory, "none.c", "int unused;"), &[], &directory);
     let session = run(&program, &settings(Search::Dpor), &directory).expect("a report");
-    assert_eq!(session.report.error.as_deref(), Some("the program has no test of that name, or none at all"));
+    assert_eq!(session.report.error, Some(SearchTrouble::NoTest));
     let path = root().join("corpus/programs/pass/peterson.c");
     let program = build(&path, &[], &directory);
     let other = Settings { test: Some("other".into()), ..settings(Search::Dpor) };
@@ -53,9 +54,9 @@ fn a_program_without_tests() {
 #[test]
 fn a_program_without_the_runtime() {
     let directory = scratch("errors-no-runtime");
-    let missing = Program { path: directory.join("missing"), arguments: vec![] };
+    let missing = Program { path: directory.join("missing"), arguments: vec![], identity: String::new() };
     assert!(matches!(run(&missing, &Settings::default(), &directory), Err(RunError::Start(..))));
-    let other = Program { path: "/bin/true".into(), arguments: vec![] };
+    let other = Program { path: "/bin/true".into(), arguments: vec![], identity: String::new() };
     assert!(matches!(run(&other, &Settings::default(), &directory), Err(RunError::NoReport { .. })));
 }
 
@@ -65,5 +66,5 @@ fn a_limit_is_not_a_pass() {
     let program = build(&root().join("corpus/programs/pass/michael_scott.c"), &[], &directory);
     let few = Settings { runs_max: 50, ..settings(Search::Dpor) };
     let test = &run(&program, &few, &directory).expect("a report").report.tests[0];
-    assert_eq!((test.runs, test.coverage), (50, selvedge_driver::CoverageRecord::Partial));
+    assert_eq!((test.runs, test.coverage), (50, selvedge_protocol::CoverageRecord::Partial));
 }

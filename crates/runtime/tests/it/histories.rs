@@ -4,7 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use selvedge_driver::{CoverageRecord, Program, Search, Settings, TestReport};
+use selvedge_driver::Program;
+use selvedge_protocol::{CoverageRecord, Search, Settings, TestReport};
 
 use crate::build::{build, campaign, marks, programs, root, scratch, session, settings};
 
@@ -44,7 +45,11 @@ pub fn kinds(test: &TestReport) -> BTreeSet<&'static str> {
 /// The program with the library that marks its threads.
 fn preloaded(program: Program) -> Program {
     let preload = format!("LD_PRELOAD={}", marks().display());
-    Program { path: "/usr/bin/env".into(), arguments: vec![preload, program.path.display().to_string()] }
+    Program {
+        path: "/usr/bin/env".into(),
+        arguments: vec![preload, program.path.display().to_string()],
+        identity: String::new(),
+    }
 }
 
 /// Every program of the corpus that plain search can exhaust, each of its threads marked as one operation.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use selvedge_driver::{Search, Settings, TestReport};
+use selvedge_protocol::{Search, Settings, TestReport};
 
 use crate::build::{build, programs, root, scratch, session, settings};
 

@@ -1,6 +1,6 @@
 //! Numbers of equivalence classes that are known from elsewhere.
 
-use selvedge_driver::{CoverageRecord, Search, Settings, TestReport};
+use selvedge_protocol::{CoverageRecord, Search, Settings, TestReport};
 
 use crate::build::{build, root, scratch, session, settings};
 

@@ -1,8 +1,9 @@
 //! A livelock is one in which nobody can ever leave; waiting for a thread that was preempted is none.
 
-use selvedge_driver::{CoverageRecord, FindingKind, Search};
+use selvedge_needs::{Need, has, has_cpp};
+use selvedge_protocol::{CoverageRecord, FindingKind, Search};
 
-use crate::build::{build, build_with, compilers, root, scratch, session, settings};
+use crate::build::{build, build_with, compilers_with_clang, root, scratch, session, settings};
 
 /// The runs of a test are few enough for every strategy.
 const FEW: u64 = 300;
@@ -20,7 +21,7 @@ fn a_loop_that_nobody_ends_is_named() {
         for search in STRATEGIES {
             let session = session(&program, &settings(search), &directory);
             let [finding] = session.report.tests[0].findings.as_slice() else { panic!("{name} under {search:?}") };
-            assert_eq!(finding.kind, FindingKind::Livelock, "{name} under {search:?}: {}", finding.message);
+            assert_eq!(finding.kind, FindingKind::Livelock, "{name} under {search:?}: {}", finding.cause);
             let place = finding.place.as_ref().expect("a place");
             let line = crate::source::line_of(place);
             assert!(
@@ -40,18 +41,26 @@ fn polls(name: &str) -> bool {
 /// it is a livelock, whichever lock it is.
 #[test]
 fn looking_under_a_lock_is_none() {
-    let clang = compilers().into_iter().find(|name| name.contains("clang"));
-    for (file, cc) in
-        [("polling.c", "gcc"), ("polling.cc", "gcc")].into_iter().chain(clang.as_deref().map(|cc| ("polling.c", cc)))
-    {
+    let clang = compilers_with_clang().into_iter().find(|name| name.contains("clang"));
+    let cpp = has(has_cpp(), Need::Cpp, "polling.cc").then_some(("polling.cc", "gcc"));
+    let with_clang = clang.as_deref().map(|cc| ("polling.c", cc));
+    for (file, cc) in [("polling.c", "gcc")].into_iter().chain(cpp).chain(with_clang) {
         let directory = scratch(&format!("livelock-{file}-{cc}"));
         let program = build_with(cc, &root().join("crates/runtime/tests/programs").join(file), &[], &directory);
         for search in [Search::Portfolio, Search::Dpor, Search::Dfs, Search::Bounded] {
             // Those that are not recognised have no end of rounds.
-            let settings = selvedge_driver::Settings { runs_max: 60_000, time_max: Some(0.5), ..settings(search) };
+            let settings = selvedge_protocol::Settings { runs_max: 60_000, time_max: Some(0.5), ..settings(search) };
             let report = session(&program, &settings, &directory).report;
             assert!(report.tests.len() >= if file == "polling.c" { 40 } else { 3 }, "{file}");
-            for test in &report.tests {
+            for test in report.tests {
+                // On a busy machine the time may be up for those that have an end, too.
+                let again = selvedge_protocol::Settings {
+                    test: Some(test.test.clone()),
+                    time_max: Some(60.0),
+                    ..settings.clone()
+                };
+                let in_time = !polls(&test.test) || test.coverage != CoverageRecord::Partial;
+                let test = if in_time { test } else { session(&program, &again, &directory).report.tests.remove(0) };
                 let name = format!("{} of {file} under {search:?} with {cc}", test.test);
                 let kinds: Vec<FindingKind> = test.findings.iter().map(|finding| finding.kind).collect();
                 if test.test.starts_with("atomic") && test.test.ends_with("two_and_nobody") {
@@ -81,10 +90,11 @@ fn looking_under_a_lock_is_none() {
 fn a_count_that_may_be_looked_at_is_no_proof() {
     let directory = scratch("livelock-counts");
     let programs = [("gcc", "corpus/programs/step-limit/busy.c"), ("clang", "crates/runtime/tests/programs/busy.c")];
-    for (cc, path) in programs.into_iter().filter(|(cc, _)| compilers().iter().any(|name| name == cc)) {
+    let compilers = compilers_with_clang();
+    for (cc, path) in programs.into_iter().filter(|(cc, _)| compilers.iter().any(|name| name == cc)) {
         let program = build_with(cc, &root().join(path), &[], &directory);
         for search in [Search::Bounded, Search::Dpor, Search::Random] {
-            let settings = selvedge_driver::Settings { runs_max: 3, ..settings(search) };
+            let settings = selvedge_protocol::Settings { runs_max: 3, ..settings(search) };
             let test = &session(&program, &settings, &directory).report.tests[0];
             assert_eq!((test.findings.len(), test.truncated > 0), (0, true), "{path} with {cc} under {search:?}");
         }
@@ -97,7 +107,7 @@ fn spinning_on_a_preempted_thread_is_none() {
     let directory = scratch("livelock-spinners");
     let program = build(&root().join("corpus/programs/pass/spinners.c"), &[], &directory);
     for search in STRATEGIES {
-        let settings = selvedge_driver::Settings { runs_max: 2_000, ..settings(search) };
+        let settings = selvedge_protocol::Settings { runs_max: 2_000, ..settings(search) };
         let test = &session(&program, &settings, &directory).report.tests[0];
         assert_eq!((test.findings.as_slice(), test.truncated), ([].as_slice(), 0), "{search:?}");
         assert_ne!(test.coverage, CoverageRecord::Partial, "{search:?}");
@@ -115,7 +125,7 @@ fn unfair_schedules_are_none() {
             let few = matches!(search, Search::Random | Search::Pct) || name == "taking_turns";
             let runs_max = if few { FEW } else { u64::MAX };
             let settings =
-                selvedge_driver::Settings { test: Some(name.into()), runs_max, time_max: None, ..settings(search) };
+                selvedge_protocol::Settings { test: Some(name.into()), runs_max, time_max: None, ..settings(search) };
             let test = &session(&program, &settings, &directory).report.tests[0];
             assert_eq!((test.findings.as_slice(), test.truncated), ([].as_slice(), 0), "{name} under {search:?}");
             if few {
@@ -139,7 +149,7 @@ fn a_fair_schedule_without_an_end_is_one() {
     let directory = scratch("livelock-polite");
     let program = build(&root().join("crates/runtime/tests/programs/loops.c"), &[], &directory);
     let settings =
-        selvedge_driver::Settings { test: Some("polite".into()), steps_max: 2_000, ..settings(Search::Dpor) };
+        selvedge_protocol::Settings { test: Some("polite".into()), steps_max: 2_000, ..settings(Search::Dpor) };
     let test = &session(&program, &settings, &directory).report.tests[0];
     let kinds: Vec<FindingKind> = test.findings.iter().map(|finding| finding.kind).collect();
     assert_eq!(kinds, [FindingKind::Livelock]);
@@ -149,11 +159,14 @@ fn a_fair_schedule_without_an_end_is_one() {
 /// through. The reduction comes to an end, says that it did not see everything, and finds what is wrong.
 #[test]
 fn several_locks_at_once_are_none() {
+    if !has(has_cpp(), Need::Cpp, "std::lock and std::scoped_lock") {
+        return;
+    }
     let directory = scratch("livelock-several-locks");
     let program = build(&root().join("crates/runtime/tests/programs/several_locks.cc"), &[], &directory);
     for search in STRATEGIES {
         let runs_max = if matches!(search, Search::Random | Search::Pct) { FEW } else { u64::MAX };
-        let settings = selvedge_driver::Settings { runs_max, ..settings(search) };
+        let settings = selvedge_protocol::Settings { runs_max, ..settings(search) };
         for test in &session(&program, &settings, &directory).report.tests {
             let name = format!("{} under {search:?}", test.test);
             let kinds: Vec<FindingKind> = test.findings.iter().map(|finding| finding.kind).collect();

@@ -9,6 +9,8 @@ mod exits;
 mod histories;
 mod jobs;
 mod known;
+mod layout;
+mod ledger;
 mod livelock;
 mod memory;
 mod objects;

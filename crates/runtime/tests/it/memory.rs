@@ -3,7 +3,8 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use selvedge_driver::{REPORT_VARIABLE, Report, SETTINGS_VARIABLE, Search, Settings};
+use selvedge_protocol::channel::{self, DIRECTORY_VARIABLE, SETTINGS_VARIABLE, TAKE_OVER_VARIABLE, Told};
+use selvedge_protocol::{Search, Settings, wire};
 
 use crate::build::{build, campaign, root, scratch, settings};
 
@@ -12,9 +13,13 @@ fn peak(search: Search, runs_max: u64) -> u64 {
     let directory = scratch(&format!("memory-{search:?}"));
     let program = build(&root().join("corpus/programs/pass/michael_scott.c"), &[], &directory);
     let settings = Settings { runs_max, time_max: None, ..settings(search) };
+    let reports = directory.join("reports");
+    let _ = std::fs::remove_dir_all(&reports);
+    std::fs::create_dir(&reports).and_then(|()| channel::open(&reports)).expect("a directory for the report");
     let mut child = Command::new(&program.path)
-        .env(SETTINGS_VARIABLE, serde_json::to_string(&settings).expect("settings"))
-        .env(REPORT_VARIABLE, directory.join("report.json"))
+        .env(SETTINGS_VARIABLE, wire::encode(&settings))
+        .env(DIRECTORY_VARIABLE, &reports)
+        .env(TAKE_OVER_VARIABLE, "1")
         .stdout(Stdio::null())
         .spawn()
         .expect("the program runs");
@@ -27,8 +32,8 @@ fn peak(search: Search, runs_max: u64) -> u64 {
         most = most.max(line.and_then(|line| line.trim().split(' ').next()?.parse().ok()).unwrap_or(0));
         std::thread::sleep(Duration::from_millis(5));
     }
-    let report = std::fs::read_to_string(directory.join("report.json")).expect("a report");
-    let report: Report = serde_json::from_str(&report).expect("a report");
+    let told = channel::read(&reports);
+    let [Told::Report(report)] = told.as_slice() else { panic!("one report: {told:?}") };
     assert_eq!(report.tests[0].runs, runs_max);
     most
 }

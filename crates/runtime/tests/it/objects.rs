@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use selvedge_driver::{ObjectFinding, ObjectKind, ObjectReport, Program, Search, Settings, run};
+use selvedge_driver::{Program, run};
+use selvedge_protocol::{ObjectFinding, ObjectKind, ObjectReport, Search, Settings, Why};
 
 use crate::build::{build, scratch, settings};
 use crate::confirm::{confirm, serial_histories};
@@ -16,7 +17,7 @@ fn program(name: &str, test: &str) -> (Program, PathBuf) {
 
 fn check_with(program: &(Program, PathBuf), object: &str, settings: Settings, options: &[&str]) -> ObjectReport {
     let mut settings = Settings { test: Some(object.into()), ..settings };
-    settings.object.options = options.iter().map(|option| option.to_string()).collect();
+    settings.object = crate::build::options(options);
     let report = run_once(program, object, &settings);
     report.findings.iter().for_each(|found| confirmed(program, object, found));
     report
@@ -33,7 +34,7 @@ fn confirmed(program: &(Program, PathBuf), object: &str, found: &ObjectFinding) 
     confirm(found, || {
         let file = program.1.join("confirmed.json");
         let mut settings = Settings { test: Some(object.into()), ..found.finding.settings.clone() };
-        settings.object.options.push(format!("write-observations {}", file.display()));
+        settings.object.write_observations = Some(file.display().to_string());
         run_once(program, object, &settings);
         serial_histories(&std::fs::read_to_string(&file).expect("the observation file"), &found.matrix)
     });
@@ -48,13 +49,13 @@ fn check(program: &(Program, PathBuf), object: &str, options: &[&str]) -> Object
 #[track_caller]
 fn found(report: &ObjectReport, kind: ObjectKind, matrix: &str) -> ObjectFinding {
     let found = report.findings.first().unwrap_or_else(|| panic!("{}: nothing found: {report:?}", report.object));
-    assert_eq!((found.kind, found.matrix.as_str()), (kind, matrix), "{}", found.explanation);
+    assert_eq!((found.kind, found.matrix.as_str()), (kind, matrix), "{}", crate::build::told(found));
     found.clone()
 }
 
 #[track_caller]
 fn passes(report: &ObjectReport) {
-    let texts: Vec<&String> = report.findings.iter().map(|found| &found.explanation).collect();
+    let texts: Vec<String> = report.findings.iter().map(crate::build::told).collect();
     assert!(report.findings.is_empty(), "{}: {texts:?}", report.object);
     assert!(report.complete, "{}: {:?}", report.object, report.limit);
 }
@@ -66,22 +67,26 @@ fn the_examples_of_the_paper() {
     // Figure 1: an element is inside, and TryTake fails because somebody else has the lock.
     let figure1 = check(&paper, "figure1", &["test Add(200), TryTake() | Add(400), TryTake()"]);
     let violation = found(&figure1, ObjectKind::NotLinearizable, "Add(200) | Add(400), TryTake()");
-    assert!(violation.results[2] == ["Add(400)", "TryTake() -> fail"], "{:?}", violation.results);
+    assert!(
+        violation.explanation.cells()[2] == ["Add(400)", "TryTake() -> fail"],
+        "{:?}",
+        violation.explanation.cells()
+    );
     passes(&check(&paper, "figure1_fixed", &quick));
     // Section 2.2.1.
     let counter = check(&paper, "counter1", &["test inc(), get() | inc()"]);
     let violation = found(&counter, ObjectKind::NotLinearizable, "inc(), get() | inc()");
-    assert_eq!(violation.results[1], ["inc()", "get() -> 1"]);
+    assert_eq!(violation.explanation.cells()[1], ["inc()", "get() -> 1"]);
     // Figure 4: every history is linearizable as definition 1 has it; only the operation that waits gives it away.
     let counter = check(&paper, "counter2", &quick);
     let violation = found(&counter, ObjectKind::Stuck, "inc() | get()");
-    assert_eq!(violation.results[1..], [["inc() waits for ever"], ["get() -> 0"]]);
+    assert_eq!(violation.explanation.cells()[1..], [["inc() waits for ever"], ["get() -> 0"]]);
     passes(&check(&paper, "counter2_alone", &quick));
     // Figure 9.
     let event = check(&paper, "figure9", &["test Wait() | Set(), Reset(), Set()"]);
     let violation = found(&event, ObjectKind::Stuck, "Wait() | Set(), Reset(), Set()");
-    assert_eq!(violation.results[1], ["Wait() waits for ever"]);
-    assert_eq!(violation.results[2], ["Set()", "Reset()", "Set()"]);
+    assert_eq!(violation.explanation.cells()[1], ["Wait() waits for ever"]);
+    assert_eq!(violation.explanation.cells()[2], ["Set()", "Reset()", "Set()"]);
     passes(&check(&paper, "figure9_fixed", &["test Wait() | Set(), Reset(), Set()"]));
     passes(&check(&paper, "figure9_fixed", &quick));
 }
@@ -116,7 +121,9 @@ fn figure_7_has_the_observation_sets_of_the_paper() {
         passes(&again);
         assert_eq!((again.serial_histories, again.records[0].serial_runs), (4, 0));
         let other = check_with(&paper, "figure7", settings(Search::Portfolio), &["test Add(200)", &read]);
-        assert!(other.error.is_some_and(|error| error.contains("no serial histories of the matrix Add(200)")));
+        assert!(
+            other.error.is_some_and(|error| error.to_string().contains("no serial histories of the matrix Add(200)"))
+        );
     }
 }
 
@@ -153,18 +160,21 @@ fn what_cannot_be_tested() {
     let wrong = program("wrong.c", "what_cannot");
     let error = |program: &(Program, PathBuf), object: &str, options: &[&str]| {
         let report = check_with(program, object, settings(Search::Portfolio), options);
-        report.error.unwrap_or_else(|| panic!("{object} {options:?}: {:?}", report.findings))
+        let error = report.error.unwrap_or_else(|| panic!("{object} {options:?}: {:?}", report.findings));
+        error.to_string()
     };
-    let unknown = error(&paper, "counter1", &["matrix inc(), dec() | get()"]);
+    let unknown = error(&paper, "counter1", &["test inc(), dec() | get()"]);
     assert_eq!(unknown, "there is no call `dec()`: expected one of inc(), get()");
-    let zero = error(&paper, "counter1", &["threads 0"]);
-    assert_eq!(zero, "expected a number from 1 to 16 for threads, found `0`");
+    let mut zero = Settings { test: Some("counter1".into()), ..settings(Search::Portfolio) };
+    zero.object.threads = Some(0);
+    let zero = run_once(&paper, "counter1", &zero).error.expect("it cannot be");
+    assert_eq!(zero.to_string(), "expected a number from 1 to 16 for threads, found `0`");
     assert!(error(&wrong, "twice", &[]).contains("found `get()` twice"));
     assert!(error(&wrong, "of_time", &[]).contains("`now()` does not do the same again"));
     assert!(error(&wrong, "of_chance", &[]).contains("`draw()` does not do the same again"));
     let cycles = check_with(&wrong, "of_cycles", settings(Search::Portfolio), &[]);
     assert!(!cycles.complete && cycles.findings.is_empty(), "{cycles:?}");
-    assert!(cycles.limit.is_some_and(|why| why.contains("rdtsc")), "what was not controlled is named");
+    assert!(cycles.limit.is_some_and(|why| why.to_string().contains("rdtsc")), "what was not controlled is named");
     assert!(error(&wrong, "unmade", &[]).contains("the constructor does not work"));
     assert!(error(&wrong, "waiting", &[]).contains("the constructor does not work: no thread can go on"));
     assert!(
@@ -186,7 +196,10 @@ fn a_finding_replays() {
     };
     let session = run(&paper.0, &settings, &paper.1).expect("a report");
     let again = &session.report.objects[0].findings[0];
-    assert_eq!((again.kind, &again.results), (report.findings[0].kind, &report.findings[0].results));
+    assert_eq!(
+        (again.kind, again.explanation.cells()),
+        (report.findings[0].kind, report.findings[0].explanation.cells())
+    );
     assert_eq!(again.finding.schedule, finding.schedule);
 }
 
@@ -209,7 +222,7 @@ fn declared_nondeterminism() {
     // Serial runs that differ, by the wake-up that a thread of the object gets first.
     let report = check(&bag, "helped", &["test ask() | ask()"]);
     assert_eq!(report.findings[0].kind, ObjectKind::Nondeterministic, "{:?}", report.error);
-    assert_eq!(report.findings[0].serial.len(), 2);
+    assert!(matches!(report.findings[0].explanation.why, Some(Why::SerialRunsDiffer { .. })));
     passes(&check(&bag, "server", &["test request() | request()"]));
 }
 
@@ -228,7 +241,7 @@ fn objects_with_threads_of_their_own() {
     }
     let busy = check(&threads, "busy", &["test count() | count()"]);
     assert!(busy.findings.is_empty() && !busy.complete);
-    assert!(busy.limit.as_ref().is_some_and(|why| why.contains("threads of its own")), "{:?}", busy.limit);
+    assert!(busy.limit.as_ref().is_some_and(|why| why.to_string().contains("threads of its own")), "{:?}", busy.limit);
 }
 
 /// A loop that tries again after it has waited is not one that waits for ever, however the schedules are searched.

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use selvedge_driver::{CoverageRecord, FindingKind, Search, Settings};
 use selvedge_explore::Rng;
+use selvedge_protocol::{CoverageRecord, FindingKind, Search, Settings};
 
 use crate::build::{build_with, compilers, scratch, session, settings, test_of_threads};
 

@@ -3,17 +3,18 @@
 
 use std::path::{Path, PathBuf};
 
-use selvedge_driver::{CoverageRecord, ObjectKind, ObjectReport, Program, Search, Settings, run};
+use selvedge_driver::{Program, run};
+use selvedge_protocol::{Against, CoverageRecord, ObjectKind, ObjectReport, Search, Settings};
 
 use crate::build::{build, root, scratch, settings};
 
 /// A small test that shows what is wrong with a program, or that it is out of order.
 fn test_of(name: &str) -> &'static str {
     match name {
-        "iqueue" | "herlihy_wing_queue" => "shape 2*2+0",
-        "sl_queue" => "shape enq*enq+2",
-        "k_stack" | "k_stack_repaired" => "matrix push(1), push(2), push(3), pop(); push(4) | pop(); pop(), pop()",
-        _ => "shape 2*2+4",
+        "iqueue" | "herlihy_wing_queue" => "test-shape 2*2+0",
+        "sl_queue" => "test-shape enq*enq+2",
+        "k_stack" | "k_stack_repaired" => "test push(1), push(2), push(3), pop(); push(4) | pop(); pop(), pop()",
+        _ => "test-shape 2*2+4",
     }
 }
 
@@ -33,7 +34,7 @@ fn program(source: &Path, test: &str) -> (Program, PathBuf) {
 
 fn check(program: &(Program, PathBuf), options: &[&str]) -> ObjectReport {
     let mut settings: Settings = settings(Search::Dpor);
-    settings.object.options = options.iter().map(|option| option.to_string()).collect();
+    settings.object = crate::build::options(options);
     let session = run(&program.0, &settings, &program.1).expect("it runs");
     assert_eq!(session.report.error, None);
     session.report.objects.into_iter().next().expect("the object")
@@ -47,7 +48,7 @@ fn sources(directory: &str) -> Vec<PathBuf> {
 }
 
 fn verdict(program: &(Program, PathBuf), test: &str, quasi: &str) -> Result<ObjectReport, ObjectKind> {
-    let report = check(program, &[test, &format!("only-quasi {quasi}"), "reading closed", "no-shrink"]);
+    let report = check(program, &[test, &format!("quasi {quasi}"), "reading closed", "no-shrink"]);
     assert_eq!(report.error, None, "{quasi}");
     match report.findings.first() {
         Some(found) => Err(found.kind),
@@ -89,7 +90,7 @@ fn queue(test: &str) -> (Program, PathBuf) {
 fn what_it_is_held_against() {
     let queue = queue("against");
     let options = |more: &[&str]| {
-        let all = [&["shape 2*2+4", "only-quasi deq=2", "reading closed"], more].concat();
+        let all = [&["test-shape 2*2+4", "quasi deq=2", "reading closed"], more].concat();
         check(&queue, &all)
     };
     let (reference, built_in) = (options(&[]), options(&["specification queue"]));
@@ -98,10 +99,10 @@ fn what_it_is_held_against() {
         let quasi = report.quasi.as_ref().expect("counts");
         assert_eq!((quasi.counts.histories_linearizable, quasi.counts.histories_buggy), (0, 0));
         assert!(quasi.counts.linearizations > report.histories && quasi.counts.states > report.histories, "{quasi:?}");
-        assert_eq!(quasi.notes, [""; 0]);
+        assert_eq!(quasi.notes, []);
     }
-    assert_eq!(reference.quasi.as_ref().expect("counts").specification, "reference");
-    assert_eq!(built_in.quasi.as_ref().expect("counts").specification, "queue");
+    assert_eq!(reference.quasi.as_ref().expect("counts").specification, Against::Reference);
+    assert_eq!(built_in.quasi.as_ref().expect("counts").specification, Against::BuiltIn("queue".into()));
     assert_eq!((reference.serial_histories, built_in.serial_histories), (6, 0));
     assert_eq!(reference.histories, built_in.histories);
 }
@@ -110,20 +111,20 @@ fn what_it_is_held_against() {
 #[test]
 fn a_test_that_does_not_drain() {
     let queue = queue("drain");
-    let test = "matrix enq(1), enq(2); enq(3) | deq();";
-    let loose = check(&queue, &[test, "only-quasi deq=2"]);
+    let test = "test enq(1), enq(2); enq(3) | deq();";
+    let loose = check(&queue, &[test, "quasi deq=2"]);
     assert!(loose.complete && loose.findings.is_empty(), "{loose:?}");
-    assert_eq!(loose.quasi.expect("counts").notes, [""; 0]);
-    let built_in = check(&queue, &[test, "only-quasi deq=2", "specification queue"]);
+    assert_eq!(loose.quasi.expect("counts").notes, []);
+    let built_in = check(&queue, &[test, "quasi deq=2", "specification queue"]);
     assert!(built_in.complete && built_in.findings.is_empty(), "{built_in:?}");
-    let closed = check(&queue, &[test, "only-quasi deq=2", "reading closed", "no-shrink"]);
+    let closed = check(&queue, &[test, "quasi deq=2", "reading closed", "no-shrink"]);
     assert_eq!(closed.findings[0].kind, ObjectKind::NotQuasiLinearizable);
     let notes = closed.quasi.expect("counts").notes;
-    assert!(notes.len() == 1 && notes[0].contains("puts 3 in and takes 1 out"), "{notes:?}");
+    assert!(notes.len() == 1 && notes[0].lacks.contains("puts 3 in and takes 1 out"), "{notes:?}");
     // Matrices that are made up drain it.
-    let made_up = check(&queue, &["threads 2", "ops 2", "samples 5", "only-quasi deq=2", "reading closed"]);
+    let made_up = check(&queue, &["threads 2", "ops 2", "samples 5", "quasi deq=2", "reading closed"]);
     assert!(made_up.complete && made_up.findings.is_empty(), "{:?}", made_up.findings);
-    assert_eq!(made_up.quasi.expect("counts").notes, [""; 0]);
+    assert_eq!(made_up.quasi.expect("counts").notes, []);
 }
 
 /// After the first violation the search goes on when it is to count them; a finding replays.
@@ -131,7 +132,7 @@ fn a_test_that_does_not_drain() {
 fn histories_are_counted_and_findings_replay() {
     let stack = program(&root().join("corpus/relaxed/neither/k_stack.c"), "count");
     let test = test_of("k_stack");
-    let options = ["only-quasi pop=2", "reading closed", "no-shrink"];
+    let options = ["quasi pop=2", "reading closed", "no-shrink"];
     let all = check(&stack, &[&[test, "keep-going"][..], &options].concat());
     let counts = all.records[0].quasi.expect("counts");
     assert!(counts.histories_buggy >= 1 && counts.histories_buggy < all.records[0].histories, "{:?}", all.records);

@@ -1,6 +1,7 @@
 //! A finding comes again, every time.
 
-use selvedge_driver::{CoverageRecord, FindingKind, RunError, Search, Settings, replay};
+use selvedge_driver::{RunError, Subject};
+use selvedge_protocol::{CoverageRecord, FindingKind, Search, Settings};
 
 use crate::build::{build, root, scratch, session, settings};
 
@@ -12,9 +13,9 @@ fn a_hundred_times_out_of_a_hundred() {
     let finding = &found.report.tests[0].findings[0];
     assert_eq!(finding.kind, FindingKind::Assertion);
     for _ in 0..100 {
-        let again = replay(&program, finding, &directory).expect("a replay");
-        let again = &again.report.tests[0].findings[0];
-        assert_eq!((again.kind, &again.message, &again.steps), (finding.kind, &finding.message, &finding.steps));
+        let again = Subject::Program(program.clone()).replay(finding, &directory).expect("a replay");
+        let again = &again.tests[0].findings[0];
+        assert_eq!((again.kind, &again.cause, &again.steps), (finding.kind, &finding.cause, &finding.steps));
     }
 }
 
@@ -35,9 +36,9 @@ fn a_finding_of_another_build_is_refused() {
     let program = build(&source, &[], &directory);
     let found = session(&program, &settings(Search::Dpor), &directory);
     let finding = &found.report.tests[0].findings[0];
-    assert_eq!(finding.program.len(), 16);
+    assert_eq!(finding.program.len(), 33, "two hashes");
     let other = build(&source, &["-DOTHER", "-O2"], &scratch("replay-other-build"));
-    match replay(&other, finding, &directory) {
+    match Subject::Program(other).replay(finding, &directory) {
         Err(RunError::OtherProgram { wanted, found }) => assert!(wanted == finding.program && found != wanted),
         other => panic!("{other:?}"),
     }

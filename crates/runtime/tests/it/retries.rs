@@ -5,8 +5,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use selvedge_driver::{CoverageRecord, Search, Settings, TestReport};
 use selvedge_explore::Rng;
+use selvedge_protocol::{CoverageRecord, Search, Settings, TestReport};
 
 use crate::build::{build, root, scratch, session, settings, test_of_threads};
 

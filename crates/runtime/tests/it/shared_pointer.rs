@@ -3,7 +3,8 @@
 
 use std::process::Command;
 
-use selvedge_driver::{CoverageRecord, Search};
+use selvedge_needs::{Need, has, has_cpp};
+use selvedge_protocol::{CoverageRecord, Search};
 
 use crate::build::{build, root, scratch, session, settings};
 use crate::histories::kinds;
@@ -17,8 +18,9 @@ fn library() -> u32 {
 
 #[test]
 fn what_the_library_orders_is_no_race() {
-    if library() < 12 {
-        println!("gcc {} has no atomic shared pointers: nothing to test", library());
+    if !has(has_cpp(), Need::Cpp, "shared pointers")
+        || !has(library() >= 12, Need::Gcc12, "an older library has no atomic shared pointers")
+    {
         return;
     }
     let directory = scratch("shared-pointer");
@@ -35,9 +37,9 @@ fn what_the_library_orders_is_no_race() {
         let found: Vec<&str> = kinds(test).into_iter().collect();
         if races {
             assert_eq!(found, ["data-race"], "{}", test.test);
-            println!("{}: {}", test.test, test.findings[0].message);
+            println!("{}: {}", test.test, test.findings[0].cause);
         } else {
-            assert!(found.is_empty(), "{}: {}", test.test, test.findings[0].message);
+            assert!(found.is_empty(), "{}: {}", test.test, test.findings[0].cause);
             assert_eq!((test.coverage, test.redundant), (CoverageRecord::Exhaustive, 0), "{}", test.test);
         }
         println!("{}: {} runs", test.test, test.runs);

@@ -1,6 +1,7 @@
 //! Findings lead back to source lines.
 
-use selvedge_driver::{Lines, Place, Search};
+use selvedge_driver::Lines;
+use selvedge_protocol::{Place, Search};
 
 use crate::build::{build, root, scratch, session, settings};
 

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use selvedge_driver::{CoverageRecord, ObjectKind, ObjectReport, Program, Search, Settings, run};
+use selvedge_driver::{Program, run};
+use selvedge_protocol::{CoverageRecord, MatrixVerdict, ObjectKind, ObjectReport, Search, Settings, words};
 
 use crate::build::{build, root, scratch, settings};
 
@@ -13,7 +14,7 @@ fn program(path: &str, test: &str) -> (Program, PathBuf) {
 
 fn reports(program: &(Program, PathBuf), options: &[&str]) -> Vec<ObjectReport> {
     let mut settings: Settings = settings(Search::Dpor);
-    settings.object.options = options.iter().map(|option| option.to_string()).collect();
+    settings.object = crate::build::options(options);
     let session = run(&program.0, &settings, &program.1).expect("it runs");
     assert_eq!(session.report.error, None);
     session.report.objects
@@ -27,7 +28,7 @@ fn check(program: &(Program, PathBuf), options: &[&str]) -> ObjectReport {
 #[test]
 fn counting_never_passes() {
     let queue = program("corpus/relaxed/linearizable/ms_queue.c", "right");
-    let matrix = "matrix enq(1), deq() | enq(2), deq()";
+    let matrix = "test enq(1), deq() | enq(2), deq()";
     let searched = check(&queue, &[matrix, "specification queue"]);
     assert!(searched.complete && searched.findings.is_empty(), "{searched:?}");
     assert_eq!((searched.criterion.as_str(), searched.serial_histories), ("linearizability", 0));
@@ -36,18 +37,18 @@ fn counting_never_passes() {
     assert_eq!((counted.coverage, counted.criterion.as_str()), (CoverageRecord::Exhaustive, "operation-counting"));
     assert_eq!((counted.matrices, counted.histories), (1, searched.histories));
     assert_eq!(counted.built_in.as_ref().expect("a record").counted, counted.histories);
-    assert!(counted.doubt().expect("a doubt").starts_with("no violation is visible at k=2"));
-    assert_eq!(counted.records[0].verdict, "unknown");
+    assert!(words::doubt(&counted).expect("a doubt").starts_with("no violation is visible at k=2"));
+    assert_eq!(counted.records[0].verdict, MatrixVerdict::Unknown);
 }
 
 /// What counting shows the search shows too, and it replays.
 #[test]
 fn what_is_counted_is_a_violation() {
     let queue = program("corpus/relaxed/quasi/quasi_queue.c", "wrong");
-    let options = ["shape 2*2+4", "specification queue", "no-shrink"];
+    let options = ["test-shape 2*2+4", "specification queue", "no-shrink"];
     let searched = check(&queue, &options);
     assert_eq!(searched.findings[0].kind, ObjectKind::NotLinearizable, "{searched:?}");
-    assert!(searched.findings[0].explanation.contains("a queue does not do this: "), "{searched:?}");
+    assert!(crate::build::told(&searched.findings[0]).contains("a queue does not do this: "), "{searched:?}");
     let mut seen = Vec::new();
     for k in 0..=4 {
         let counted = check(&queue, &[&options[..], &[&format!("approximate k={k}")]].concat());
@@ -56,7 +57,11 @@ fn what_is_counted_is_a_violation() {
         let Some(found) = counted.findings.first() else { continue };
         assert_eq!(found.kind, ObjectKind::NotLinearizable);
         let says = format!("counted as a queue (k={k}): a value came out before one that was put in earlier");
-        assert!(found.explanation.contains(&says) && found.explanation.contains("show it: T"), "{}", found.explanation);
+        assert!(
+            crate::build::told(found).contains(&says) && crate::build::told(found).contains("show it: T"),
+            "{}",
+            crate::build::told(found)
+        );
         let mut settings = found.finding.settings.clone();
         settings.replay = Some(found.finding.schedule.clone());
         let session = run(&queue.0, &settings, &queue.1).expect("it runs");
@@ -93,14 +98,14 @@ fn what_cannot_be_asked_is_said() {
     let queue = program("corpus/relaxed/linearizable/ms_queue.c", "asked");
     for (options, expect) in [
         (&["approximate k=2"][..], "say which one, such as --specification queue"),
-        (&["approximate k=2", "specification queue", "only-quasi deq=1"], "leave --quasi out"),
+        (&["approximate k=2", "specification queue", "quasi deq=1"], "leave --quasi out"),
         (&["approximate k=2", "specification deque"], "there is no counting formula for a deque"),
         (&["specification stack"], "`enq(1)`: the object has no such method"),
         (&["specification kettle"], "there is no built-in object `kettle`"),
         (&["specification queue", "write-observations x.json"], "leave those of a file out"),
         (&["specification queue", "reading closed"], "readings go with --quasi"),
     ] {
-        let error = check(&queue, options).error.unwrap_or_default();
+        let error = check(&queue, options).error.map(|error| error.to_string()).unwrap_or_default();
         assert!(error.contains(expect), "{options:?}: {error}");
     }
 }

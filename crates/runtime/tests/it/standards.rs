@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use selvedge_driver::{Compiler, Program, Search, compile};
+use selvedge_driver::{Compiler, Program, compile};
+use selvedge_needs::{Need, has, has_cpp};
+use selvedge_protocol::Search;
 
-use crate::build::{compilers, root, runtime, scratch, session, settings};
+use crate::build::{compilers_with_clang, root, runtime, scratch, session, settings};
 
 /// A relaxed store by the thread that made a release store: `std::atomic` and C11's are written the same way with these macros.
 const PUBLISHES: &str = r#"
@@ -54,12 +56,12 @@ fn kinds(cc: &str, flags: &[&str], sources: &[PathBuf], directory: &Path) -> Vec
     let compiler = Compiler {
         cc: cc.into(),
         flags: flags.iter().map(|flag| (*flag).to_owned()).collect(),
-        include: root().join("crates/runtime/include"),
+        include: root().join("crates/driver/include"),
         runtime: runtime(),
     };
     let path = directory.join("program");
     compile(&compiler, sources, &path).unwrap_or_else(|error| panic!("{cc} {flags:?}: {error}"));
-    let program = Program { path, arguments: vec![] };
+    let program = Program::new(path, &runtime()).expect("the program and the runtime");
     let session = session(&program, &settings(Search::Dpor), directory);
     let [test] = session.report.tests.as_slice() else { panic!("one test") };
     test.findings.iter().map(|finding| finding.kind.name().to_owned()).collect()
@@ -69,7 +71,10 @@ fn kinds(cc: &str, flags: &[&str], sources: &[PathBuf], directory: &Path) -> Vec
 #[test]
 fn release_sequences_are_those_of_the_standard() {
     let race = vec!["data-race".to_owned()];
-    for cc in compilers().into_iter().filter(|cc| ["gcc", "clang"].contains(&cc.as_str())) {
+    if !has(has_cpp(), Need::Cpp, "the standards of C++") {
+        return;
+    }
+    for cc in compilers_with_clang().into_iter().filter(|cc| ["gcc", "clang"].contains(&cc.as_str())) {
         for level in ["-O0", "-O2"] {
             let directory = scratch(&format!("standards-{cc}{level}"));
             let both = [level];

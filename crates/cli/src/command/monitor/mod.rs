@@ -67,7 +67,7 @@ pub struct Flags {
     attach: bool,
 
     /// What a register holds before the first write, such as 0, nil or a text
-    #[arg(long, value_name = "VALUE", value_parser = super::check::initial, allow_hyphen_values = true)]
+    #[arg(long, value_name = "VALUE", value_parser = crate::report::json::value, allow_hyphen_values = true)]
     initial: Option<Value>,
 
     /// By how much the times of one writer's events may be out of order

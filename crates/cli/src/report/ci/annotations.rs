@@ -1,6 +1,6 @@
 //! Annotations: a line for each violation, which GitHub's runners show beside the source.
 
-use super::{Case, Outcome};
+use super::{Case, CaseEnd};
 
 /// The lines; nothing for what passed.
 pub fn render(cases: &[Case]) -> String {
@@ -8,11 +8,11 @@ pub fn render(cases: &[Case]) -> String {
 }
 
 fn line(case: &Case) -> Option<String> {
-    let (level, title) = match case.outcome {
-        Outcome::Pass => return None,
-        Outcome::Fail => ("error", format!("{}: {}", case.name, case.kind)),
-        Outcome::Unknown => ("warning", format!("{}: unknown", case.name)),
-        Outcome::Error => ("error", "wrong input".to_owned()),
+    let (level, title) = match case.end {
+        CaseEnd::Pass => return None,
+        CaseEnd::Fail => ("error", format!("{}: {}", case.name, case.kind)),
+        CaseEnd::Unknown => ("warning", format!("{}: unknown", case.name)),
+        CaseEnd::Error => ("error", "wrong input".to_owned()),
     };
     let mut properties = Vec::new();
     if let Some((file, line)) = &case.place {

@@ -1,6 +1,6 @@
 //! JUnit's XML: a suite for each file, a case for each test, history or assertion.
 
-use super::{Case, Outcome};
+use super::{Case, CaseEnd};
 
 /// The whole file.
 pub fn render(cases: &[Case]) -> String {
@@ -24,12 +24,12 @@ pub fn render(cases: &[Case]) -> String {
 }
 
 fn numbers<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> String {
-    let of = |outcomes: &[Outcome]| cases.clone().filter(|case| outcomes.contains(&case.outcome)).count();
+    let of = |ends: &[CaseEnd]| cases.clone().filter(|case| ends.contains(&case.end)).count();
     format!(
         " tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{:.3}\"",
         cases.clone().count(),
-        of(&[Outcome::Fail]),
-        of(&[Outcome::Unknown, Outcome::Error]),
+        of(&[CaseEnd::Fail]),
+        of(&[CaseEnd::Unknown, CaseEnd::Error]),
         cases.clone().map(|case| case.seconds).sum::<f64>()
     )
 }
@@ -45,12 +45,12 @@ fn element(case: &Case) -> String {
         open += &format!(" file=\"{}\"", escaped(file));
         open += &line.map_or(String::new(), |line| format!(" line=\"{line}\""));
     }
-    let (tag, kind) = match case.outcome {
-        Outcome::Pass => return open + "/>\n",
-        Outcome::Fail => ("failure", case.kind.clone()),
+    let (tag, kind) = match case.end {
+        CaseEnd::Pass => return open + "/>\n",
+        CaseEnd::Fail => ("failure", case.kind.clone()),
         // Neither passed nor failed; a reader must not take it for skipped on purpose.
-        Outcome::Unknown => ("error", format!("unknown: {}", case.kind)),
-        Outcome::Error => ("error", case.kind.clone()),
+        CaseEnd::Unknown => ("error", format!("unknown: {}", case.kind)),
+        CaseEnd::Error => ("error", case.kind.clone()),
     };
     let message = escaped(&case.message);
     format!(

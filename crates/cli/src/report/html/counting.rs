@@ -6,15 +6,13 @@
 use std::collections::BTreeMap;
 
 use selvedge_history::counting::IntervalOrder;
-use selvedge_history::evidence::Part;
 use selvedge_history::{Call, End, Event, History, OpId, ThreadId, Value};
 use serde::Serialize;
 
-use super::super::operation::Reading;
+use super::super::outcome::Counted;
 use super::super::text::clean;
-use super::Badge;
+use super::super::verdict::VerdictName;
 use super::history::Shown;
-use crate::quantity::counted;
 
 /// How many counters are listed.
 const COUNTERS_MAX: usize = 200;
@@ -46,73 +44,47 @@ struct Counter {
     shows: bool,
 }
 
-/// A history in which operations were counted.
-pub struct Counted<'a> {
-    pub reading: Reading<'a>,
-    pub file: &'a str,
-    pub k: usize,
-    /// What was seen, if anything.
-    pub violation: Option<CountedViolation<'a>>,
-    /// Whether the objects of the log are told apart by keys alone.
-    pub by_kernel: bool,
-    /// Why there is no answer, when there is none.
-    pub why: &'a str,
-    /// The numbers of the run.
-    pub numbers: &'a str,
-    /// The same report for a terminal.
-    pub text: &'a str,
-}
-
-/// A violation that the counters show.
-pub struct CountedViolation<'a> {
-    pub part: &'a Part,
-    pub events: u32,
-    pub what: &'a str,
-    pub demands: &'a [String],
-    pub operations: &'a [OpId],
-}
-
 impl Counted<'_> {
-    /// The page.
-    pub fn html(&self) -> String {
+    /// The page; `text` is the same report for a terminal.
+    pub fn html(&self, text: &str) -> String {
         let (badge, mut reasons) = match &self.violation {
             Some(violation) => {
-                let part = self.reading.part(violation.part);
+                let part = self.reading().part(&violation.part);
                 let part = if part.is_empty() { String::new() } else { format!(" In {part}.") };
-                (Badge::Fail, vec![format!("Not linearizable: {}.{part}", clean(violation.what))])
+                (VerdictName::Fail, vec![format!("Not linearizable: {}.{part}", clean(&violation.what))])
             }
             None => {
                 let about = "Counting shows violations only; that it shows none says nothing.";
-                (Badge::Unknown, vec![format!("No answer: {}. {about}", self.why)])
+                (VerdictName::Unknown, vec![format!("No answer: {}. {about}", self.why_not())])
             }
         };
-        reasons.push(self.numbers.to_owned());
-        let operations = self.violation.as_ref().map_or(&[][..], |violation| violation.operations);
+        reasons.push(format!("{}.", self.numbers()));
+        let operations = self.violation.as_ref().map_or(&[][..], |violation| &violation.operations);
         // The last called is what made it visible.
         let mut violation = operations.to_vec();
         violation.sort_unstable();
         violation.reverse();
         Shown {
-            reading: self.reading,
-            file: self.file,
+            reading: self.reading(),
+            file: self.of.file,
             badge,
             reasons,
             violation,
             orders: Vec::new(),
             later: Vec::new(),
             counting: self.counting(),
-            text: self.text,
+            text,
         }
         .render()
     }
 
     fn key(&self, call: &Call) -> Value {
-        if self.by_kernel { call.key.clone() } else { self.reading.kind.part_key(call) }
+        self.object.map_or_else(|| call.key.clone(), |object| object.part_key(call))
     }
 
     /// The counters of the object that shows the violation, or of the only one.
     fn counting(&self) -> Option<Counting> {
-        let log = self.reading.log;
+        let log = self.of.log;
         let name = |op: OpId| {
             let call = &log.history.operation(op).input;
             (log.name(call.object).to_owned(), self.key(call))
@@ -135,7 +107,7 @@ impl Counted<'_> {
             let (first, last) = weaker.interval(OpId(own));
             let pending = order.is_pending(OpId(own));
             let last = if pending { self.k } else { last };
-            let label = self.reading.label(op);
+            let label = self.reading().label(op);
             let label = if pending { format!("{label} (pending)") } else { label };
             let counter = counters.entry((label, first, last)).or_default();
             counter.0 += 1;
@@ -151,7 +123,7 @@ impl Counted<'_> {
         counters.sort_by_key(|counter| (!counter.shows, std::cmp::Reverse(counter.first)));
         let left_out = counters.len().saturating_sub(COUNTERS_MAX);
         counters.truncate(COUNTERS_MAX);
-        let demands = self.violation.as_ref().map_or(&[][..], |violation| violation.demands);
+        let demands = self.violation.as_ref().map_or(&[][..], |violation| &violation.demands);
         let demands = demands.iter().map(|demand| clean(demand)).collect();
         let events = events.min(2 * counted.len());
         Some(Counting { k: self.k, length: order.length(), events, demands, slots, counters, left_out })
@@ -159,7 +131,7 @@ impl Counted<'_> {
 
     /// The order of the operations in the first events, and which operations these are.
     fn beginning(&self, ops: &[OpId], events: usize) -> Option<(IntervalOrder, Vec<OpId>)> {
-        let history = &self.reading.log.history;
+        let history = &self.of.log.history;
         let mut marks: Vec<(u32, OpId, bool)> = Vec::new();
         for &op in ops {
             let operation = history.operation(op);
@@ -180,22 +152,18 @@ impl Counted<'_> {
     }
 }
 
-/// The numbers of a run in a sentence.
-pub fn numbers(operations: usize, pending: usize, length: usize, k: usize, looked_at: u64) -> String {
-    format!(
-        "{}, {pending} pending; length {length}; k={k}; {} looked at.",
-        counted(operations as u64, "operation"),
-        counted(looked_at, "beginning")
-    )
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use selvedge_history::Budget;
+    use selvedge_history::evidence::Part;
     use selvedge_history::format;
     use selvedge_history::object::Kind;
 
     use super::*;
+    use crate::limits::Limits;
+    use crate::report::outcome::{CountedViolation, Recorded};
 
     #[test]
     fn counters_count_the_operations_of_an_interval() {
@@ -210,20 +178,19 @@ mod tests {
         ]
         .join("\n");
         let (_, log) = format::read(&mut text.as_bytes(), None, &Budget::new()).unwrap();
-        let part = Part::default();
         let check = |events, expected: &[(&str, usize, usize, bool)]| {
-            let operations = [OpId(1)];
-            let violation = CountedViolation { part: &part, events, what: "", demands: &[], operations: &operations };
-            let counted = Counted {
-                reading: Reading { log: &log, kind: Kind::Queue },
-                file: "",
-                k: 1,
-                violation: Some(violation),
-                by_kernel: false,
-                why: "",
-                numbers: "",
-                text: "",
+            let violation = CountedViolation {
+                part: Part::default(),
+                events,
+                formula: "",
+                what: String::new(),
+                demands: vec![],
+                operations: vec![OpId(1)],
             };
+            let limits = Limits { started: Instant::now(), time_max: None, memory_max: 0, grace: Duration::ZERO };
+            let of = Recorded { file: "", format: "", log: &log, initial: None, seconds: 0.0, limits: &limits };
+            let (object, violation) = (Some(Kind::Queue), Some(violation));
+            let counted = Counted { of, object, k: 1, violation, halt: None, length: 0, looked_at: 1 };
             let counting = counted.counting().unwrap();
             let seen: Vec<_> =
                 counting.counters.iter().map(|one| (one.label.as_str(), one.first, one.last, one.shows)).collect();

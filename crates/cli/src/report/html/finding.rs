@@ -6,17 +6,18 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-use selvedge_driver::{Finding, FindingKind, ObjectFinding, StepRecord};
+use selvedge_protocol::{Access, Class, Finding, FindingKind, ObjectFinding, Step, StepKind, Verb, WaitsFor, words};
 use serde::Serialize;
 
 use super::super::interleaving::{self, Row};
 use super::super::names::Names;
+use super::super::outcome::Replayed;
 use super::super::tested::{self, Session, Tested};
 use super::super::text::{clean, strip};
+use super::super::verdict::VerdictName as Badge;
 use super::super::{json, objects};
+use super::Page;
 use super::source::{Source, Sources};
-use super::{Badge, Page};
-use crate::exit::Exit;
 use crate::findings::Saved;
 use crate::quantity::{count, counted};
 
@@ -124,31 +125,18 @@ impl Session<'_> {
     }
 }
 
-/// The page of one finding that was run again.
-pub struct Replayed<'a> {
-    /// The finding's file.
-    pub file: &'a str,
-    /// What came out.
-    pub exit: Exit,
-    /// The same in words.
-    pub says: &'a str,
-    /// The finding as it is now, if there is one.
-    pub finding: Option<&'a Finding>,
-    /// What is said of the object, if it is one.
-    pub object: Option<&'a ObjectFinding>,
-}
-
 impl Replayed<'_> {
     /// The page; `text` is the same report for a terminal.
-    pub fn html(&self, text: &str, names: &mut Names) -> String {
-        let mut sources = Sources::default();
-        let data = |finding: &Finding| finding_data(finding, self.object, &Saved::at(self.file), names, &mut sources);
-        let findings: Vec<FindingData> = self.finding.into_iter().map(data).collect();
-        let badge = Badge::of(self.exit);
-        let name = self.finding.map_or(String::new(), |finding| clean(&finding.test));
-        let test = TestData { name, badge, says: self.says.to_owned(), notes: vec![], findings };
+    pub fn html(&self, text: &str) -> String {
+        let (mut sources, mut names) = (Sources::default(), self.names.borrow_mut());
+        let saved = Saved::at(self.file);
+        let data = |finding: &Finding| finding_data(finding, self.object, &saved, &mut names, &mut sources);
+        let findings: Vec<FindingData> = self.again.into_iter().map(data).collect();
+        let (badge, says) = (self.verdict(), self.says());
+        let name = self.again.map_or(String::new(), |finding| clean(&finding.test));
+        let test = TestData { name, badge, says: says.clone(), notes: vec![], findings };
         let data = Data { tests: vec![test], sources: sources.into_list() };
-        render(self.file, badge, &[self.says.to_owned()], text, &data)
+        render(self.file, badge, &[says], text, &data)
     }
 }
 
@@ -187,7 +175,9 @@ fn test_data(test: &Tested, time_max: Option<Duration>, names: &mut Names, sourc
     let mut notes: Vec<String> = Vec::new();
     notes.extend(test.report.unknowns.iter().map(|unknown| tested::unfinished(unknown, names)));
     match &test.object {
-        Some(object) => notes.push(strip(&objects::numbers(object)).split_whitespace().collect::<Vec<_>>().join(" ")),
+        Some(object) => {
+            notes.push(strip(&objects::numbers(object, names)).split_whitespace().collect::<Vec<_>>().join(" "))
+        }
         None => {
             if findings.is_empty() {
                 notes.push(test.coverage());
@@ -227,7 +217,7 @@ fn finding_data(
         left_out,
         waits: waits(finding, names),
         operations: operations(&rows),
-        object: object.map(object_data),
+        object: object.map(|object| object_data(object, &finding.test)),
         rows: rows
             .into_iter()
             .enumerate()
@@ -245,16 +235,17 @@ fn finding_data(
     }
 }
 
-fn object_data(found: &ObjectFinding) -> ObjectData {
-    // The table is drawn from the results, and what is indented below it is a list.
-    let lines = found.explanation.lines().filter(|line| !line.trim_start().starts_with('|') && !line.trim().is_empty());
-    let (listed, why): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with("    "));
+fn object_data(found: &ObjectFinding, object: &str) -> ObjectData {
+    // The table is drawn from the results.
+    let words::Told { table, sentences, list } = words::told(&found.explanation);
+    let why = table.before.into_iter().chain(table.after).chain(sentences);
+    let cells = found.explanation.cells();
     ObjectData {
-        results: found.results.iter().map(|column| column.iter().map(|cell| clean(cell)).collect()).collect(),
-        why: why.iter().map(|line| clean(line.trim())).collect(),
-        closest: listed.iter().map(|line| clean(line.trim())).collect(),
+        results: cells.iter().map(|column| column.iter().map(|cell| clean(cell)).collect()).collect(),
+        why: why.map(|line| clean(&line)).collect(),
+        closest: list.iter().map(|line| clean(line)).collect(),
         matrix: format!("--matrix \"{}\"", clean(&found.matrix)),
-        regression: found.regression.clone(),
+        regression: words::regression(found, object),
     }
 }
 
@@ -263,7 +254,7 @@ fn waits(finding: &Finding, names: &mut Names) -> Vec<Wait> {
     let waiting = finding.threads.iter().filter_map(|thread| Some((thread.thread, thread.waits.as_ref()?)));
     let mut told = Vec::new();
     for ((thread, waits), says) in waiting.zip(sentences) {
-        let join = waits.what == "join";
+        let join = waits.what == WaitsFor::Join;
         let on = match waits.held_by {
             _ if join => u8::try_from(waits.object).ok(),
             Some(holder) => Some(holder),
@@ -280,17 +271,21 @@ fn operations(rows: &[Row]) -> Vec<Operation> {
     let mut open: HashMap<u8, usize> = HashMap::new();
     let mut found: Vec<Operation> = Vec::new();
     for (number, row) in rows.iter().enumerate().filter(|(_, row)| !row.ends) {
-        if let Some(label) = row.text.strip_prefix("call ") {
-            open.insert(row.thread, found.len());
-            found.push(Operation { thread: row.thread, label: label.to_owned(), from: number, to: None });
-        } else if let Some(result) = row.text.strip_prefix("return")
-            && let Some(at) = open.remove(&row.thread)
-        {
-            found[at].to = Some(number);
-            let result = result.trim();
-            if !matches!(result, "" | "void" | "()") {
-                found[at].label += &format!(" → {result}");
+        match &row.operated {
+            Some(StepKind::Call { operation }) => {
+                open.insert(row.thread, found.len());
+                let label = clean(operation.as_deref().unwrap_or("object"));
+                found.push(Operation { thread: row.thread, label, from: number, to: None });
             }
+            Some(StepKind::Return { result }) => {
+                let Some(at) = open.remove(&row.thread) else { continue };
+                found[at].to = Some(number);
+                let result = result.as_deref().unwrap_or_default().trim();
+                if !matches!(result, "" | "void" | "()") {
+                    found[at].label += &format!(" → {}", clean(result));
+                }
+            }
+            _ => {}
         }
     }
     found
@@ -299,10 +294,11 @@ fn operations(rows: &[Row]) -> Vec<Operation> {
 /// What a step is on: the address, and whether it is a lock there or the memory itself.
 type Thing = (u64, bool);
 
-fn thing(step: &StepRecord) -> Option<Thing> {
-    match step.what.as_str() {
-        "read" | "write" | "update" => Some((step.object, false)),
-        what if what.ends_with(" lock") => Some((step.object, true)),
+fn thing(step: &Step) -> Option<Thing> {
+    let access = step.access()?;
+    match access.on {
+        Class::Memory => Some((access.object, false)),
+        Class::Lock => Some((access.object, true)),
         _ => None,
     }
 }
@@ -342,11 +338,12 @@ impl Memory {
                 row += 1;
             }
             let Some(&number) = thing(step).and_then(|thing| numbers.get(&thing)) else { continue };
-            let now = value(step, &mut holders, names);
+            let Some(access) = step.access() else { continue };
+            let now = value(step.thread, access, &mut holders, names);
             if made <= before {
                 memory.variables[number].1.clone_from(&now);
             } else if current[number].is_none() {
-                let first = value_before(step, names);
+                let first = value_before(access, names);
                 memory.variables[number].1.clone_from(&first);
                 current[number] = Some(first);
             }
@@ -362,19 +359,19 @@ impl Memory {
     }
 }
 
-fn value_before(step: &StepRecord, names: &mut Names) -> String {
-    if thing(step).is_some_and(|(_, lock)| lock) { "free".to_owned() } else { names.value(step.old, step.size) }
+fn value_before(access: &Access, names: &mut Names) -> String {
+    if access.on == Class::Lock { "free".to_owned() } else { names.value(access.old, access.size) }
 }
 
-/// What is there after the step.
-fn value(step: &StepRecord, holders: &mut HashMap<u64, BTreeSet<u8>>, names: &mut Names) -> String {
-    let Some((object, true)) = thing(step) else {
-        return step.new.map_or_else(|| "unknown".to_owned(), |new| names.value(new, step.size));
-    };
-    let held = holders.entry(object).or_default();
-    match step.what.as_str() {
-        "lock lock" | "lock shared lock" => held.insert(step.thread),
-        "unlock lock" | "unlock shared lock" => held.remove(&step.thread),
+/// What is there after the access of a thread.
+fn value(thread: u8, access: &Access, holders: &mut HashMap<u64, BTreeSet<u8>>, names: &mut Names) -> String {
+    if access.on != Class::Lock {
+        return access.new.map_or_else(|| "unknown".to_owned(), |new| names.value(new, access.size));
+    }
+    let held = holders.entry(access.object).or_default();
+    match access.verb {
+        Verb::Lock | Verb::LockShared => held.insert(thread),
+        Verb::Unlock | Verb::UnlockShared => held.remove(&thread),
         _ => false,
     };
     let held: Vec<String> = held.iter().map(|thread| format!("T{thread}")).collect();

@@ -10,10 +10,13 @@ use selvedge_history::{OpId, Verdict};
 use serde::Serialize;
 
 use super::super::operation::Reading;
-use super::super::{Decided, json, limit_text, replay, sentence};
+use super::super::outcome::Decided;
+use super::super::text::limit_text;
+use super::super::verdict::VerdictName;
+use super::super::{json, replay, sentence};
+use super::Page;
 use super::counting::Counting;
 use super::partial::{self, Partial};
-use super::{Badge, Page};
 use crate::quantity::{count, counted};
 
 /// Of an order that goes no further only the end is asked about: so many states are told, of the first and of the others.
@@ -73,7 +76,7 @@ struct Data {
 pub struct Shown<'a> {
     pub reading: Reading<'a>,
     pub file: &'a str,
-    pub badge: Badge,
+    pub badge: VerdictName,
     pub reasons: Vec<String>,
     /// The operations that show the violation, the one to blame first.
     pub violation: Vec<OpId>,
@@ -109,8 +112,8 @@ impl Shown<'_> {
 }
 
 impl Decided<'_> {
-    /// The page.
-    pub fn html(&self) -> String {
+    /// The page; `text` is the same report for a terminal.
+    pub fn html(&self, text: &str) -> String {
         let reading = self.reading();
         let (badge, mut reasons, violation, orders) = match &self.answer.verdict {
             Verdict::Pass(parts) => {
@@ -124,30 +127,29 @@ impl Decided<'_> {
                 let reason =
                     format!("Linearizable{}: there is an order of the operations that explains it.", self.as_object());
                 let reasons = [reason].into_iter().chain(sentence::assumption(&self.assumed()));
-                (Badge::Pass, reasons.collect(), Vec::new(), orders.collect())
+                (VerdictName::Pass, reasons.collect(), Vec::new(), orders.collect())
             }
             Verdict::Fail(failure) => {
                 let reasons =
                     vec![format!("Not linearizable{}: {}", self.as_object(), sentence::reason(reading, failure))];
-                (Badge::Fail, reasons, failure.violation.operations(), self.longest(failure))
+                (VerdictName::Fail, reasons, failure.violation.operations(), self.longest(failure))
             }
             Verdict::Unknown(limit) => {
-                let reason = format!("No answer: {}. {}", limit_text(*limit, self.limits), self.known());
-                (Badge::Unknown, vec![reason], Vec::new(), Vec::new())
+                let reason = format!("No answer: {}. {}", limit_text(*limit, self.of.limits), self.known());
+                (VerdictName::Unknown, vec![reason], Vec::new(), Vec::new())
             }
         };
         if let Verdict::Fail(failure) = &self.answer.verdict {
-            reasons.extend(sentence::hint(reading, failure, self.initial));
+            reasons.extend(sentence::hint(reading, failure, self.of.initial));
         }
         reasons.push(format!("{}.", self.numbers()));
-        let text = &self.full();
-        let (file, later, counting) = (self.file, Vec::new(), None);
+        let (file, later, counting) = (self.of.file, Vec::new(), None);
         Shown { reading, file, badge, reasons, violation, orders, later, counting, text }.render()
     }
 
     /// An order, in which what returned in the event `before` or later counts as pending.
     fn order(&self, name: String, ops: &[OpId], before: u32) -> Order {
-        let (initial, states) = replay::states(self.reading(), self.initial, ops, before).unwrap_or_default();
+        let (initial, states) = replay::states(self.reading(), self.of.initial, ops, before).unwrap_or_default();
         Order { name, ops: ops.iter().map(|op| op.0).collect(), initial, states, ..Order::default() }
     }
 
@@ -160,20 +162,20 @@ impl Decided<'_> {
             _ if ops.len() <= SEARCHED_WHOLE => Vec::new(),
             Violation::Unplaced { partial, .. } => partial.clone(),
             violation if self.answer.parts == 1 => {
-                let ends = violation.operations().into_iter().map(|op| self.log.history.operation(op).end());
+                let ends = violation.operations().into_iter().map(|op| self.of.log.history.operation(op).end());
                 let wrong = ends.max().map_or(usize::MAX, |last| (last as usize).saturating_add(1));
-                partial::explained(self.reading(), self.initial, wrong).unwrap_or_default()
+                partial::explained(self.reading(), self.of.initial, wrong).unwrap_or_default()
             }
             _ => Vec::new(),
         };
         let beginning = &beginning[..beginning.len().saturating_sub(SEARCHED_END)];
-        let mut partials = partial::longest(self.reading(), self.initial, &ops, beginning);
+        let mut partials = partial::longest(self.reading(), self.of.initial, &ops, beginning);
         let mut orders = Vec::new();
         if let Violation::Unplaced { operation, partial, .. } = &failure.violation {
             let (name, end) =
-                ("An order of all that returned before".to_owned(), self.log.history.operation(*operation).end());
+                ("An order of all that returned before".to_owned(), self.of.log.history.operation(*operation).end());
             orders.push(self.ends(self.order(name, partial, end), 0, |reading| {
-                let why = replay::replay(reading, self.initial, partial, *operation);
+                let why = replay::replay(reading, self.of.initial, partial, *operation);
                 let why = why.map(|after| after.describe(reading, *operation)).unwrap_or_default();
                 format!("{} does not fit here.{why}", reading.label(*operation))
             }));
@@ -220,7 +222,7 @@ impl Decided<'_> {
 
     /// The operations of the object that the failure is about.
     fn part(&self, failure: &Failure) -> Vec<OpId> {
-        let (history, kind) = (&self.log.history, self.answer.kind);
+        let (history, kind) = (&self.of.log.history, self.answer.kind);
         let key = |op: OpId| {
             let call = &history.operation(op).input;
             (call.object, kind.part_key(call))

@@ -4,58 +4,46 @@
 //! which every `<` is escaped, and scripts hand it to the page as text only; what the markup itself needs goes
 //! through [`escape`].
 
-pub mod counting;
-pub mod finding;
+mod counting;
+mod finding;
 mod history;
 mod model;
-pub mod monitor;
+mod monitor;
 mod partial;
 mod quasi;
 mod source;
 
 use std::fmt::Write;
 
-use serde::Serialize;
+pub use self::monitor::KEPT_MAX;
 
 use super::text::strip;
-use crate::exit::Exit;
+use super::verdict::VerdictName;
+use super::{Outcome, json};
 use crate::program::hash;
 
-/// The verdict at the head of a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Badge {
-    /// It holds.
-    Pass,
-    /// It does not.
-    Fail,
-    /// A limit was reached.
-    Unknown,
-}
-
-impl Badge {
-    /// The badge of an answer. What is wrong with the input is no answer.
-    pub fn of(exit: Exit) -> Self {
-        match exit {
-            Exit::Pass => Badge::Pass,
-            Exit::Violation => Badge::Fail,
-            Exit::Unknown | Exit::Input | Exit::Bug => Badge::Unknown,
+/// The page of an outcome; `text` is the same report for a terminal. What is wrong with the input has none.
+pub fn of(outcome: &Outcome<'_>, text: &str) -> Option<String> {
+    Some(match outcome {
+        Outcome::Decided(decided) => decided.html(text),
+        Outcome::Counted(counted) => counted.html(text),
+        Outcome::Quasi(decided) => decided.html(text),
+        Outcome::Modelled(modelled) => modelled.html(text),
+        Outcome::Monitored(monitored) => monitored.html(),
+        Outcome::Tested(session) => session.html(text),
+        Outcome::Replayed(replayed) => replayed.html(text),
+        Outcome::Nothing(nothing) => {
+            without_view(nothing.of.file, &[format!("Unknown: {}.", nothing.reason()), nothing.why()], text)
         }
-    }
-
-    fn class(self) -> &'static str {
-        match self {
-            Badge::Pass => "pass",
-            Badge::Fail => "fail",
-            Badge::Unknown => "unknown",
-        }
-    }
+        Outcome::Cut(cut) => without_view(cut.file, &[format!("Unknown: {}.", cut.reason()), cut.place()], text),
+        Outcome::Verified(_) | Outcome::WrongModel(_) | Outcome::Wrong(_) | Outcome::Bug(_) => return None,
+    })
 }
 
 /// A page to be made.
 pub struct Page<'a> {
     /// The verdict.
-    pub badge: Badge,
+    pub badge: VerdictName,
     /// What was examined.
     pub title: &'a str,
     /// The verdict in words, and why.
@@ -73,12 +61,12 @@ pub struct Page<'a> {
 impl Page<'_> {
     /// The whole page.
     pub fn render(&self) -> String {
-        let (title, class) = (escape(self.title), self.badge.class());
+        let (title, class) = (escape(self.title), self.badge.name());
         let mut reasons = String::new();
         for reason in self.reasons {
             let _ = writeln!(reasons, "<p class=\"reason\">{}</p>", escape(reason));
         }
-        let (text, data) = (escape(&strip(self.text)), embed(self.data));
+        let (text, data) = (escape(&strip(self.text)), json::embed(self.data));
         // What is in the page decides the nonce, so that nothing in the page can know it.
         let nonce = format!("{:016x}", hash(format!("{title}{reasons}{text}{data}").as_bytes()));
         format!(
@@ -102,10 +90,10 @@ impl Page<'_> {
     }
 }
 
-/// The page of an answer of which there is nothing to draw: its reasons, and the report as text.
-pub fn without_view(badge: Badge, title: &str, reasons: &[String], text: &str) -> String {
+/// The page of an unknown of which there is nothing to draw: its reasons, and the report as text.
+fn without_view(title: &str, reasons: &[String], text: &str) -> String {
     let (view, script) = ("<main>\n", "page.ready();\n");
-    Page { badge, title, reasons, view, script, data: "{}", text }.render()
+    Page { badge: VerdictName::Unknown, title, reasons, view, script, data: "{}", text }.render()
 }
 
 /// Text as markup that shows it.
@@ -124,11 +112,6 @@ fn escape(text: &str) -> String {
     out
 }
 
-/// JSON that can stand inside a script element: nothing in it ends the element or opens a comment.
-fn embed(json: &str) -> String {
-    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,9 +119,9 @@ mod tests {
     #[test]
     fn nothing_from_outside_becomes_markup() {
         let hostile = "</script><script>alert(1)</script><!--\"'&";
-        let data = serde_json::to_string(hostile).unwrap();
+        let data = json::write(&hostile);
         let page = Page {
-            badge: Badge::Fail,
+            badge: VerdictName::Fail,
             title: hostile,
             reasons: &[hostile.to_owned()],
             view: "",

@@ -4,11 +4,11 @@ use selvedge_model::{Drawn, Reason, Trace, Verdict};
 use serde::Serialize;
 
 use super::super::json;
-use super::super::model::{
-    Checked, Outcome, Page as Report, explanation, headline, numbers, one_line, reductions, unknown,
-};
+use super::super::outcome::{Assertion, Ending, Modelled};
+use super::super::text::model::{explanation, headline, numbers, one_line, reductions, unknown};
 use super::super::text::{clean, strip};
-use super::{Badge, Page};
+use super::super::verdict::VerdictName;
+use super::Page;
 use crate::quantity::counted;
 
 /// How many steps of a run are drawn.
@@ -25,7 +25,7 @@ struct Data {
 struct Claim {
     number: usize,
     text: String,
-    badge: Badge,
+    badge: VerdictName,
     says: String,
     numbers: String,
     /// What is wrong at the end, in sentences.
@@ -66,19 +66,23 @@ struct Space {
     steps: Vec<(u32, u32, String, bool)>,
 }
 
-impl Report<'_> {
-    /// The page; `text` is the same report for a terminal, and `spaces` are the states of each claim's system where they are few.
-    pub fn html(&self, text: &str, spaces: &[Option<Drawn>]) -> String {
+impl Modelled<'_> {
+    /// The page; `text` is the same report for a terminal.
+    pub fn html(&self, text: &str) -> String {
         let claims: Vec<Claim> =
-            self.checked.iter().zip(spaces).map(|(checked, space)| self.claim(checked, space.as_ref())).collect();
+            self.assertions.iter().zip(&self.spaces).map(|(one, space)| self.claim(one, space.as_ref())).collect();
         let number = |badge| claims.iter().filter(|claim| claim.badge == badge).count();
-        let parts = [(Badge::Fail, "refuted"), (Badge::Unknown, "without an answer"), (Badge::Pass, "fulfilled")];
+        let parts = [
+            (VerdictName::Fail, "refuted"),
+            (VerdictName::Unknown, "without an answer"),
+            (VerdictName::Pass, "fulfilled"),
+        ];
         let parts = parts.iter().filter(|(badge, _)| number(*badge) > 0);
         let parts: Vec<String> = parts.map(|(badge, word)| format!("{} {word}", number(*badge))).collect();
         let summary = format!("{}: {}.", counted(claims.len() as u64, "assertion"), parts.join(", "));
         let model = self.text.lines().map(|line| clean(&line.replace('\t', "    "))).collect();
         Page {
-            badge: Badge::of(self.verdict()),
+            badge: self.verdict(),
             title: &clean(self.file),
             reasons: &[summary],
             view: include_str!("model.html"),
@@ -89,16 +93,16 @@ impl Report<'_> {
         .render()
     }
 
-    fn claim(&self, checked: &Checked, space: Option<&Drawn>) -> Claim {
-        let (says, numbers, why, repeats) = match &checked.outcome {
-            Outcome::Answer(answer, limit) => {
+    fn claim(&self, assertion: &Assertion, space: Option<&Drawn>) -> Claim {
+        let (says, numbers, why, repeats) = match &assertion.ending {
+            Ending::Answer(answer, limit) => {
                 let why =
                     answer.reason.iter().flat_map(explanation).map(|line| clean(line.trim_start_matches("✗ ").trim()));
                 let repeats = match answer.reason {
                     Some(Reason::Contradicts { repeats }) => Some(repeats),
                     _ => None,
                 };
-                let says = strip(&headline(answer, *limit, checked));
+                let says = strip(&headline(answer, *limit, assertion));
                 let says = match answer.verdict {
                     Verdict::Pass | Verdict::Fail => says,
                     Verdict::Unknown(_) => format!("{says}; no violation so far, and that says nothing about the rest"),
@@ -107,17 +111,17 @@ impl Report<'_> {
                 let numbers = [Some(numbers(seen, self.stats)), reductions(seen)];
                 (says, numbers.into_iter().flatten().collect::<Vec<_>>().join("; "), why.collect(), repeats)
             }
-            Outcome::Trouble(trouble) => (clean(&trouble.to_string()), String::new(), Vec::new(), None),
-            Outcome::Unfinished(limit) => (strip(&unknown(limit)), String::new(), Vec::new(), None),
+            Ending::Trouble(trouble) => (clean(&trouble.to_string()), String::new(), Vec::new(), None),
+            Ending::Unfinished(limit) => (strip(&unknown(*limit)), String::new(), Vec::new(), None),
         };
         Claim {
-            number: checked.number,
-            text: clean(&one_line(&checked.text)),
-            badge: Badge::of(checked.exit()),
+            number: assertion.number,
+            text: clean(&one_line(&assertion.text)),
+            badge: VerdictName::of(assertion.exit()),
             says,
             numbers,
             why,
-            run: checked.trace().map(|trace| run(trace, repeats)),
+            run: assertion.trace().map(|trace| run(trace, repeats)),
             space: space.map(|space| Space {
                 states: space.states.iter().map(|s| (clean(&s.name), s.initial, s.terminated)).collect(),
                 steps: space.steps.iter().map(|s| (s.from, s.to, clean(&s.label), s.hidden)).collect(),

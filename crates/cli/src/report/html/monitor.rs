@@ -6,28 +6,12 @@ use serde::Serialize;
 
 use super::super::json;
 use super::super::operation::show;
+use super::super::outcome::Monitored;
 use super::super::text::clean;
-use super::{Badge, Page};
-use crate::exit::Exit;
+use super::Page;
 
 /// How many violations a page shows.
 pub const KEPT_MAX: usize = 1_000;
-
-/// What a monitor saw.
-pub struct Watched<'a> {
-    /// Where the events came from.
-    pub from: &'a str,
-    /// What it means for the exit code.
-    pub exit: Exit,
-    /// The verdict in words.
-    pub says: &'a str,
-    /// What could not be checked in full.
-    pub doubts: &'a [String],
-    /// The violations, the first [`KEPT_MAX`] of them at most.
-    pub violations: &'a [Violation],
-    /// How many there were.
-    pub total: u64,
-}
 
 #[derive(Serialize)]
 struct Data {
@@ -53,18 +37,19 @@ struct Operation {
     ret: Option<u64>,
 }
 
-impl Watched<'_> {
+impl Monitored<'_> {
     /// The page.
     pub fn html(&self) -> String {
         let violations: Vec<Shown> = self.violations.iter().map(shown).collect();
-        let left_out = self.total.saturating_sub(violations.len() as u64);
-        let mut reasons = vec![self.says.to_owned()];
-        reasons.extend(self.doubts.iter().map(|doubt| format!("Not checked in full: {}.", clean(doubt))));
+        let left_out = self.counts.violations.saturating_sub(violations.len() as u64);
+        let says = self.line();
+        let mut reasons = vec![says.clone()];
+        reasons.extend(self.doubts.iter().map(|doubt| format!("Not checked in full: {}.", clean(&doubt.says()))));
         let mut text: String = self.violations.iter().map(|violation| format!("{violation}\n")).collect();
         text = text.lines().map(|line| format!("{}\n", clean(line))).collect();
-        text += &clean(self.says);
+        text += &clean(&says);
         Page {
-            badge: Badge::of(self.exit),
+            badge: self.verdict(),
             title: &clean(self.from),
             reasons: &reasons,
             view: "<main>\n<div id=\"violations\"></div>\n",

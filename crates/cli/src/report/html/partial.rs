@@ -8,11 +8,10 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use selvedge_history::object::{Object, ObjectVisitor};
 use selvedge_history::{Budget, End, History, Limit, OpId, Value, Verdict, check};
 
 use super::super::operation::Reading;
-use super::super::replay;
+use super::super::replay::{self, Input, Player, States};
 
 /// How many orders are kept.
 const KEPT: usize = 3;
@@ -47,7 +46,28 @@ pub fn longest(reading: Reading<'_>, initial: Option<&Value>, ops: &[OpId], begi
     }
     let mut ops = ops.to_vec();
     ops.sort_unstable_by_key(|op| reading.log.history.operation(*op).call);
-    reading.kind.with_object(initial, Explain { reading, ops, beginning }).ok().flatten().unwrap_or_default()
+    explain(reading, initial, ops, beginning).unwrap_or_default()
+}
+
+/// The search itself, of operations in the order of their calls; `None` where the object has no such calls.
+fn explain(reading: Reading<'_>, initial: Option<&Value>, ops: Vec<OpId>, beginning: &[OpId]) -> Option<Vec<Partial>> {
+    let mut player = replay::player(reading.kind, initial)?;
+    let inputs: Option<Vec<Input>> = ops.iter().map(|&op| replay::read(player.as_mut(), reading, op)).collect();
+    let search = Search {
+        reading,
+        player,
+        inputs: inputs?,
+        placed: vec![false; ops.len()],
+        ops,
+        begun: 0,
+        first: 0,
+        order: Vec::new(),
+        frames: Vec::new(),
+        seen: HashSet::new(),
+        hasher: RandomState::new(),
+        best: Vec::new(),
+    };
+    Some(search.run(beginning))
 }
 
 /// An order of a long beginning of a history whose first `wrong` events have none, found by going back in growing steps and then by halving. A beginning is
@@ -100,67 +120,34 @@ fn called_before<I: Clone, O: Clone>(history: &History<I, O>, events: usize) -> 
     history.project(&ops, end, |_, operation| (operation.input.clone(), operation.output().cloned()))
 }
 
-struct Explain<'a> {
-    reading: Reading<'a>,
-    /// In the order of their calls.
-    ops: Vec<OpId>,
-    /// What the orders begin with.
-    beginning: &'a [OpId],
-}
-
-impl ObjectVisitor for Explain<'_> {
-    type Answer = Option<Vec<Partial>>;
-
-    fn visit<O: Object + Sync + 'static>(self, object: O) -> Option<Vec<Partial>> {
-        let inputs: Option<Vec<O::Input>> =
-            self.ops.iter().map(|&op| replay::input_of(&object, self.reading, op)).collect();
-        let placed = vec![false; self.ops.len()];
-        let search = Search {
-            reading: self.reading,
-            object,
-            inputs: inputs?,
-            ops: self.ops,
-            begun: 0,
-            placed,
-            first: 0,
-            order: Vec::new(),
-            frames: Vec::new(),
-            seen: HashSet::new(),
-            hasher: RandomState::new(),
-            best: Vec::new(),
-        };
-        Some(search.run(self.beginning))
-    }
-}
-
 /// A place in the order that is tried.
-struct Frame<S> {
+struct Frame {
     /// What may come here, and how many of them were tried.
     candidates: Vec<usize>,
     tried: usize,
     /// Whether one of them fitted.
     fitted: bool,
-    states: Option<Vec<S>>,
+    states: Option<States>,
 }
 
-struct Search<'a, O: Object> {
+struct Search<'a> {
     reading: Reading<'a>,
-    object: O,
+    player: Box<dyn Player>,
     ops: Vec<OpId>,
-    inputs: Vec<O::Input>,
+    inputs: Vec<Input>,
     /// How many are placed before the first frame.
     begun: usize,
     placed: Vec<bool>,
     /// The first that is not placed.
     first: usize,
     order: Vec<usize>,
-    frames: Vec<Frame<O::State>>,
+    frames: Vec<Frame>,
     seen: HashSet<u64>,
     hasher: RandomState,
     best: Vec<Partial>,
 }
 
-impl<O: Object<State: 'static>> Search<'_, O> {
+impl Search<'_> {
     fn run(mut self, beginning: &[OpId]) -> Vec<Partial> {
         let begun = Instant::now();
         let states = self.begin(beginning);
@@ -176,9 +163,9 @@ impl<O: Object<State: 'static>> Search<'_, O> {
             if tried > TRIED_MAX || tried.is_multiple_of(256) && begun.elapsed() > TIME_MAX {
                 break;
             }
-            let mut states = self.states();
-            replay::apply(&self.object, &self.inputs[next], self.output(next), &mut states);
-            if states.is_empty() {
+            let states = self.states();
+            let states = self.player.after(&states, self.inputs[next], self.output(next));
+            if states.is_empty {
                 continue;
             }
             self.frames.last_mut().expect("it was there").fitted = true;
@@ -196,13 +183,12 @@ impl<O: Object<State: 'static>> Search<'_, O> {
     }
 
     /// Places what the orders begin with, as far as the object accepts it with the results that were recorded.
-    fn begin(&mut self, beginning: &[OpId]) -> Vec<O::State> {
+    fn begin(&mut self, beginning: &[OpId]) -> States {
         let at: HashMap<OpId, usize> = self.ops.iter().copied().zip(0..).collect();
-        let mut states = vec![self.object.initial()];
+        let mut states = self.player.initial();
         for next in beginning.iter().filter_map(|op| at.get(op).copied()) {
-            let mut after = states.clone();
-            replay::apply(&self.object, &self.inputs[next], self.output(next), &mut after);
-            if after.is_empty() {
+            let after = self.player.after(&states, self.inputs[next], self.output(next));
+            if after.is_empty {
                 break;
             }
             states = after;
@@ -230,7 +216,7 @@ impl<O: Object<State: 'static>> Search<'_, O> {
             || (0..self.ops.len()).rev().all(|at| self.placed[at] || self.output(at).is_none())
     }
 
-    fn push(&mut self, states: Vec<O::State>) {
+    fn push(&mut self, states: States) {
         // The frame below is found again from one further down.
         let depth = self.frames.len();
         if let Some(below) = self.frames.last_mut()
@@ -243,12 +229,12 @@ impl<O: Object<State: 'static>> Search<'_, O> {
     }
 
     /// The states at the place that is tried.
-    fn states(&mut self) -> Vec<O::State> {
+    fn states(&mut self) -> States {
         let depth = self.frames.len() - 1;
         let from = (0..=depth).rev().find(|&at| self.frames[at].states.is_some()).unwrap_or(0);
-        let mut states = self.frames[from].states.clone().unwrap_or_default();
+        let mut states = self.frames[from].states.clone().expect("the first place keeps its states");
         for &at in &self.order[self.begun + from..self.begun + depth] {
-            replay::apply(&self.object, &self.inputs[at], self.output(at), &mut states);
+            states = self.player.after(&states, self.inputs[at], self.output(at));
         }
         if from < depth {
             self.frames[depth].states = Some(states.clone());
@@ -274,13 +260,13 @@ impl<O: Object<State: 'static>> Search<'_, O> {
     }
 
     /// Whether nothing that leads to the same was tried. By a hash alone: what is missed is an explanation.
-    fn is_new(&mut self, states: &[O::State]) -> bool {
+    fn is_new(&mut self, states: &States) -> bool {
         let first = self.first;
         // All before the first are in the order: so many of it are not before.
         let beyond = self.order.len() - first;
         let mut rest: Vec<usize> = self.order.iter().rev().copied().filter(|&at| at >= first).take(beyond).collect();
         rest.sort_unstable();
-        self.seen.insert(self.hasher.hash_one((first, rest, states)))
+        self.seen.insert(self.hasher.hash_one((first, rest, self.player.hash(states, &self.hasher))))
     }
 
     fn take_back(&mut self) {
@@ -310,7 +296,7 @@ impl<O: Object<State: 'static>> Search<'_, O> {
         let states = self.states();
         let candidates = self.frames.last().map(|frame| frame.candidates.clone()).unwrap_or_default();
         let why = |&at: &usize| {
-            let answers = replay::answers(&self.object, &self.inputs[at], &states);
+            let answers = self.player.answers(&states, self.inputs[at]);
             let method = self.reading.log.history.operation(self.ops[at]).input.method;
             let method = super::super::text::clean(self.reading.log.name(method));
             let told: Vec<String> = answers.iter().take(ANSWERS_MAX).filter_map(|a| self.reading.result(a)).collect();
@@ -324,7 +310,7 @@ impl<O: Object<State: 'static>> Search<'_, O> {
         Partial {
             stuck: candidates.iter().map(why).collect(),
             order: self.order.iter().map(|&at| self.ops[at]).collect(),
-            holds: states.first().and_then(|state| replay::holds(self.reading.kind, state)),
+            holds: self.player.first(&states).and_then(|state| replay::holds(self.reading.kind, state)),
         }
     }
 }

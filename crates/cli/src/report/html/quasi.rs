@@ -1,17 +1,16 @@
 //! The page of a quasi linearizable history: the linearization with the legal run beside it, and how far each operation stands from its place.
 
 use selvedge_history::certificate::quasi::{QuasiOrders, QuasiPlaced, QuasiViolation};
-use selvedge_history::object::{Object, ObjectVisitor};
 use selvedge_history::quasi::Relaxation;
 use selvedge_history::{OpId, Value, Verdict};
 
 use super::super::operation::Reading;
-use super::super::quasi::Decided;
+use super::super::outcome::QuasiDecided;
 use super::super::replay;
-use super::Badge;
+use super::super::verdict::VerdictName;
 use super::history::{Order, Shown};
 
-impl Decided<'_> {
+impl QuasiDecided<'_> {
     /// The page; `text` is the same report for a terminal.
     pub fn html(&self, text: &str) -> String {
         let reading = self.reading();
@@ -27,7 +26,7 @@ impl Decided<'_> {
                     self.order(name, part, &mut later)
                 });
                 let orders: Vec<Order> = orders.collect();
-                (Badge::Pass, vec![self.shown(parts)], orders)
+                (VerdictName::Pass, vec![self.shown(parts)], orders)
             }
             Verdict::Fail((_, failure)) => {
                 violation.extend(self.blamed(failure));
@@ -43,22 +42,22 @@ impl Decided<'_> {
                     }
                     _ => Vec::new(),
                 };
-                (Badge::Fail, vec![self.why(failure)], orders)
+                (VerdictName::Fail, vec![self.why(failure)], orders)
             }
             Verdict::Unknown(_) => {
                 let known = "No violation so far, and that says nothing about the rest.".to_owned();
-                (Badge::Unknown, vec![known], Vec::new())
+                (VerdictName::Unknown, vec![known], Vec::new())
             }
         };
-        reasons.insert(0, self.verdict());
+        reasons.insert(0, self.says());
         reasons.extend(self.least());
         reasons.push(format!("{}.", self.numbers()));
-        let (file, counting) = (self.history.file, None);
+        let (file, counting) = (self.of.file, None);
         Shown { reading, file, badge, reasons, violation, orders, later, counting, text }.render()
     }
 
     fn order(&self, name: String, orders: &QuasiOrders, later: &mut Vec<String>) -> Order {
-        let known = self.history.log.history.len();
+        let known = self.of.log.history.len();
         let mut ops = Vec::new();
         for placed in &orders.linearization {
             ops.push(match placed {
@@ -70,14 +69,13 @@ impl Decided<'_> {
             });
         }
         let reading = self.reading();
-        let states = reading.kind.with_object(self.history.initial, Run { reading, orders }).ok().flatten();
-        let (initial, states) = states.unwrap_or_default();
+        let (initial, states) = held(reading, self.of.initial, orders).unwrap_or_default();
         Order { name, ops, initial, states, run: orders.run.clone(), moved: self.moved(orders), ..Order::default() }
     }
 
     /// How many places late each operation stands, among those of its class.
     fn moved(&self, orders: &QuasiOrders) -> Vec<i64> {
-        let (log, kind) = (self.history.log, self.answer.kind);
+        let (log, kind) = (self.of.log, self.answer.kind);
         let resolved = Relaxation::parse(&self.relaxed.classes).and_then(|relaxation| relaxation.resolve(kind));
         let Ok(resolved) = resolved else { return Vec::new() };
         let class = |placed: &QuasiPlaced| {
@@ -116,34 +114,25 @@ fn displacement(classes: &[u16], run: &[u32]) -> Vec<i64> {
     here.iter().zip(legal).map(|(here, legal)| here - legal).collect()
 }
 
-/// What the object holds along the legal run.
-struct Run<'a> {
-    reading: Reading<'a>,
-    orders: &'a QuasiOrders,
-}
-
-impl ObjectVisitor for Run<'_> {
-    type Answer = Option<(String, Vec<String>)>;
-
-    fn visit<O: Object + Sync + 'static>(self, object: O) -> Self::Answer {
-        let kind = self.reading.kind;
-        let mut states = vec![object.initial()];
-        let initial = replay::holds(kind, states.first()?)?;
-        let mut after = Vec::new();
-        for &place in &self.orders.run {
-            let (input, output) = match self.orders.linearization.get(place as usize)? {
-                QuasiPlaced::Operation(op) => {
-                    let given = self.orders.results.iter().find(|(pending, _)| pending == op).map(|(_, result)| result);
-                    let output = self.reading.log.history.operation(*op).output().or(given);
-                    (replay::input_of(&object, self.reading, *op)?, output)
-                }
-                QuasiPlaced::Later { method, argument, result } => (object.input(method, argument).ok()?, Some(result)),
-            };
-            replay::apply(&object, &input, output, &mut states);
-            after.push(replay::holds(kind, states.first()?)?);
-        }
-        Some((initial, after))
+/// What the object holds before and along the legal run.
+fn held(reading: Reading<'_>, initial: Option<&Value>, orders: &QuasiOrders) -> Option<(String, Vec<String>)> {
+    let mut player = replay::player(reading.kind, initial)?;
+    let mut states = player.initial();
+    let initial = replay::holds(reading.kind, player.first(&states)?)?;
+    let mut after = Vec::new();
+    for &place in &orders.run {
+        let (input, output) = match orders.linearization.get(place as usize)? {
+            QuasiPlaced::Operation(op) => {
+                let given = orders.results.iter().find(|(pending, _)| pending == op).map(|(_, result)| result);
+                let output = reading.log.history.operation(*op).output().or(given);
+                (replay::read(player.as_mut(), reading, *op)?, output)
+            }
+            QuasiPlaced::Later { method, argument, result } => (player.read(method, argument)?, Some(result)),
+        };
+        states = player.after(&states, input, output);
+        after.push(replay::holds(reading.kind, player.first(&states)?)?);
     }
+    Some((initial, after))
 }
 
 #[cfg(test)]

@@ -2,22 +2,23 @@
 
 use std::path::Path;
 
-use selvedge_driver::Finding;
+use selvedge_protocol::{Finding, words};
 use serde::Serialize;
 
 use super::super::json::round;
 use super::super::names::Names;
 use super::super::text::clean;
+use super::super::verdict::{Coverage, Criterion, Reached, VerdictName};
 use super::super::{interleaving, objects};
-use super::{Tested, name_of, unsaved, verdict_name};
+use super::{Tested, unsaved};
 use crate::findings::Saved;
 
 #[derive(Serialize)]
-pub struct Document<'a> {
+pub struct SessionDocument<'a> {
     pub file: &'a str,
-    pub verdict: &'static str,
-    pub criterion: &'static str,
-    pub coverage: &'static str,
+    pub verdict: VerdictName,
+    pub criterion: Criterion,
+    pub coverage: Coverage,
     pub seconds: f64,
     pub version: &'static str,
     pub compiler: &'a str,
@@ -32,8 +33,8 @@ pub struct Document<'a> {
     pub time_max: Option<f64>,
     pub tests: Vec<TestDocument>,
     /// What there is no report of.
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    pub lost: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -41,13 +42,13 @@ pub struct TestDocument {
     pub test: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
-    pub verdict: &'static str,
-    pub coverage: &'static str,
+    pub verdict: VerdictName,
+    pub coverage: Coverage,
     pub covered: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<&'static str>,
+    pub limit: Option<Reached>,
     /// Why not everything was tested that had to be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -73,26 +74,26 @@ pub struct TestDocument {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknowns: Vec<Found>,
     #[serde(flatten)]
-    pub object: Option<objects::Document>,
+    pub object: Option<objects::ObjectDocument>,
 }
 
 /// A finding in JSON; the rest of it is in its file.
 #[derive(Clone, Serialize)]
 pub struct Found {
-    test: String,
-    kind: &'static str,
-    message: String,
+    pub test: String,
+    pub kind: &'static str,
+    pub message: String,
     /// Its file, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<String>,
+    pub path: Option<String>,
     /// Why there is no file.
     #[serde(skip_serializing_if = "Option::is_none")]
-    unsaved: Option<String>,
+    pub unsaved: Option<String>,
     /// The source line to look at, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<String>,
+    pub file: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<u32>,
+    pub line: Option<u32>,
 }
 
 impl Found {
@@ -106,7 +107,7 @@ impl Found {
         let message = interleaving::explained(finding, names);
         let own = names.own_line(finding).map(|line| (from_here(&line.file), line.line));
         // A panic has been caught by the time it is reported; its message has the line.
-        let (file, line) = own.or_else(|| interleaving::told(&finding.message)?.1).unzip();
+        let (file, line) = own.or_else(|| interleaving::told(finding)?.1).unzip();
         let (path, unsaved) = match &saved.error {
             None => (Some(saved.path.clone()), None),
             Some(_) => (None, Some(unsaved(saved))),
@@ -125,17 +126,19 @@ impl TestDocument {
     pub fn new(test: &Tested, names: &mut Names) -> Self {
         let (report, settings) = (&test.report, &test.settings);
         let found = report.findings.iter().zip(&test.paths);
+        let limit = test.object.as_ref().and_then(|object| object.limit.as_ref());
+        let limit = limit.map(|limit| words::shortfall(limit, names));
         TestDocument {
             test: report.test.clone(),
             function: test.function.clone(),
-            verdict: verdict_name(test.exit()),
+            verdict: VerdictName::of(test.exit()),
             coverage: test.coverage_name(),
             covered: test.coverage(),
             bound: report.bound,
             limit: test.limit(),
-            reason: test.object.as_ref().and_then(|object| object.limit.as_deref()).or(test.lost.as_deref()).map(clean),
+            reason: limit.or(test.lost.clone()).as_deref().map(clean),
             expected: test.expected,
-            strategy: name_of(settings.search),
+            strategy: settings.search.name(),
             preemptions: settings.preemptions,
             depth: settings.depth,
             seed: settings.seed,
@@ -150,7 +153,7 @@ impl TestDocument {
             cpu_seconds: round(report.cpu_seconds),
             findings: found.map(|(finding, path)| Found::new(finding, path, names)).collect(),
             unknowns: report.unknowns.iter().map(|unknown| Found::without_file(unknown, names)).collect(),
-            object: test.object.as_ref().map(objects::Document::new),
+            object: test.object.as_ref().map(objects::ObjectDocument::new),
         }
     }
 }

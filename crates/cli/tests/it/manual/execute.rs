@@ -118,10 +118,16 @@ fn is_used(file: &str, page: &[&str]) -> bool {
 }
 
 /// Executes the page; with `SELVEDGE_UPDATE` the outputs that differ are written anew.
+#[track_caller]
 pub fn execute(name: &str) {
     let path = root().join(name);
     let text = std::fs::read_to_string(&path).expect("the page");
     let page: Vec<&str> = text.lines().collect();
+    if text.lines().any(|line| line.starts_with("$ selvedge test ") && line.contains(".cc"))
+        && !has(has_cpp(), Need::Cpp, name)
+    {
+        return;
+    }
     let directory = place(name, &text);
     let mut updates: Vec<(Range<usize>, String)> = Vec::new();
     for block in blocks(&page) {
@@ -149,7 +155,7 @@ pub fn execute(name: &str) {
             }
             Kind::Console => match run_block(name, lines, &directory) {
                 Ok(update) => updates.extend(update.map(|shown| (block.lines, shown))),
-                Err(lacks) => return println!("the rest of {name} is skipped: {}", lacks.trim()),
+                Err(lacks) => return skip(Need::StandardLibrary, &format!("the rest of {name}: {lacks}")),
             },
         }
     }

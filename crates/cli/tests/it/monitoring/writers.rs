@@ -240,13 +240,12 @@ fn a_signal_always_ends_it() {
             assert!(beside.line().starts_with("violation "));
         }
         pause(300);
-        let id = beside.child.id().to_string();
-        let signal = || Command::new("kill").args(["-TERM", &id]).status().expect("there is kill").success();
-        assert!(signal());
+        let id = beside.child.id();
+        signal(id, Signal::TERM);
         // Whoever does not want to wait for the summary says so again.
         if code == 1 {
             pause(300);
-            signal();
+            signal(id, Signal::TERM);
         }
         assert_eq!(beside.child.wait().expect("it ends").code(), Some(code), "{name}");
     }

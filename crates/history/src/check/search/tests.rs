@@ -1,10 +1,12 @@
+//! The search on a small object that is nondeterministic and may block, history by history.
+
 use super::*;
 use crate::{End, Event, ThreadId};
 
 /// A counter with `Inc`, `Get` and a `Flip` that leads to the number or its negative; `Wait` blocks while it is 0.
 struct Cell;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Input {
     Inc,
     Get,
@@ -21,14 +23,13 @@ impl Spec for Cell {
         0
     }
 
-    fn step(&self, state: &i32, input: &Input, output: Option<&i32>, next: &mut Vec<i32>) {
+    fn apply(&self, state: &i32, input: &Input, out: &mut Vec<(i32, i32)>) {
         match input {
-            Input::Inc => next.push(state + 1),
-            Input::Get if output.is_none_or(|seen| seen == state) => next.push(*state),
-            Input::Get => {}
-            Input::Flip => next.extend([*state, -state]),
-            Input::Wait if *state != 0 => next.push(*state),
-            Input::Wait => {}
+            Input::Inc => out.push((0, state + 1)),
+            Input::Get => out.push((*state, *state)),
+            Input::Flip if *state != 0 => out.extend([(0, *state), (0, -state)]),
+            Input::Wait if *state == 0 => {}
+            Input::Flip | Input::Wait => out.push((0, *state)),
         }
     }
 

@@ -158,12 +158,12 @@ impl Formula {
         self
     }
 
-    /// The k it was made for.
+    /// The k that the formula was made for.
     pub fn k(&self) -> usize {
         self.k
     }
 
-    /// The kernel it was made of.
+    /// The kernel that the formula was made of.
     pub fn grammar(&self) -> &Grammar {
         &self.grammar
     }
@@ -191,12 +191,12 @@ impl Formula {
         }
     }
 
-    /// The label that this is, by number.
+    /// The number of a label, if the kernel has it.
     pub fn find(&self, label: &Label) -> Option<usize> {
         self.grammar.labels.iter().position(|known| known == label)
     }
 
-    /// The call that this is, by number.
+    /// The number of a call, if the kernel has it.
     pub fn find_call(&self, method: &str, argument: &crate::Value) -> Option<usize> {
         let same = |label: &Label| label.method == method && label.argument == *argument;
         self.calls.iter().position(|call| same(self.label(call[0])))

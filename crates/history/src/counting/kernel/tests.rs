@@ -1,3 +1,5 @@
+//! Kernels as texts: what they accept by hand, what a violation names, and where errors point.
+
 use super::*;
 use crate::counting::{Label, Reason};
 use crate::{Budget, Value};

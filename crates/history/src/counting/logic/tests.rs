@@ -1,3 +1,5 @@
+//! Formulas as texts: what they mean on structures known by hand, and where errors point.
+
 use super::*;
 use crate::counting::Triangle;
 use crate::object::Kind;

@@ -14,7 +14,7 @@ impl Rational {
     /// Nothing.
     pub const ZERO: Rational = Rational { over: 0, under: 1 };
 
-    /// A whole number.
+    /// The integer as a fraction.
     pub const fn whole(number: i128) -> Self {
         Rational { over: number, under: 1 }
     }
@@ -26,27 +26,27 @@ impl Rational {
         Some(Rational { over: (over / divisor).checked_mul(sign)?, under: (under / divisor).checked_mul(sign)? })
     }
 
-    /// Whether it is nothing.
+    /// Whether the number is zero.
     pub fn is_zero(self) -> bool {
         self.over == 0
     }
 
-    /// Whether it is less than nothing.
+    /// Whether the number is less than zero.
     pub fn is_negative(self) -> bool {
         self.over < 0
     }
 
-    /// Whether it is more than nothing.
+    /// Whether the number is greater than zero.
     pub fn is_positive(self) -> bool {
         self.over > 0
     }
 
-    /// The whole number, if it is one.
+    /// The integer, if the fraction is one.
     pub fn as_whole(self) -> Option<i128> {
         (self.under == 1).then_some(self.over)
     }
 
-    /// The largest whole number that is not above it.
+    /// The largest integer that is not greater than the number.
     pub fn floor(self) -> i128 {
         self.over.div_euclid(self.under)
     }
@@ -71,7 +71,7 @@ impl Rational {
         Self::reduced(over, self.under.checked_mul(other.under)?)
     }
 
-    /// The quotient; `None` also when dividing by nothing.
+    /// The quotient; `None` also when dividing by zero.
     pub fn over(self, other: Self) -> Option<Self> {
         if other.over == 0 {
             return None;
@@ -79,7 +79,7 @@ impl Rational {
         self.times(Self::reduced(other.under, other.over)?)
     }
 
-    /// Whether it is less than the other.
+    /// Whether the number is less than the other.
     pub fn is_below(self, other: Self) -> Option<bool> {
         Some(self.minus(other)?.is_negative())
     }

@@ -1,3 +1,5 @@
+//! What is read of EDN, what is refused, and with which sentence.
+
 use super::syntax::{DEPTH_MAX, Form, Parser, Stop};
 use crate::format::tests::{accepts, read_text, refuses};
 use crate::format::{Format, LINE_MAX, ReadError, Reason};

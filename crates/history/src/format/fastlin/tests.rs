@@ -1,3 +1,5 @@
+//! What is read of fastlin files, what is refused, and with which sentence.
+
 use crate::Log;
 use crate::format::Format;
 use crate::format::tests::{accepts, refuses};

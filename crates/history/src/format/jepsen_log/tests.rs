@@ -1,3 +1,5 @@
+//! What is read of Jepsen logs, what is refused, and with which sentence.
+
 use crate::format::Format;
 use crate::format::tests::{accepts, refuses};
 use crate::{End, Log};

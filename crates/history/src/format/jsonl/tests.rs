@@ -1,3 +1,5 @@
+//! What is read of JSON Lines, what is refused, and with which sentence.
+
 use super::*;
 use crate::format::tests::{accepts, read_text, refuses};
 

@@ -1,3 +1,5 @@
+//! What is read of LiMo files, what is refused, and with which sentence.
+
 use crate::format::tests::{accepts, read_text, refuses};
 use crate::format::{Format, Reason};
 use crate::{End, Log};

@@ -4,6 +4,7 @@ use std::fs;
 
 use super::property::holds;
 use super::{Format, files, histories};
+use crate::generate::Random;
 
 /// Small files that between them use every part of every format.
 pub(super) const SEEDS: &[(Format, &str)] = &[
@@ -31,21 +32,9 @@ pub(super) const SEEDS: &[(Format, &str)] = &[
     ),
 ];
 
-/// SplitMix64: good enough to mutate with, and the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound.max(1) as u64) as usize
-    }
+/// A number below the bound, or 0.
+fn below(random: &mut Random, bound: usize) -> usize {
+    random.below(bound.max(1) as u64) as usize
 }
 
 /// Pieces that parsers stumble over.
@@ -98,22 +87,22 @@ const PIECES: &[&[u8]] = &[
 ];
 
 fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
-    for _ in 0..=random.below(3) {
-        let at = random.below(bytes.len() + 1);
-        let to = (at + random.below(8)).min(bytes.len());
-        match random.below(6) {
+    for _ in 0..=below(random, 3) {
+        let at = below(random, bytes.len() + 1);
+        let to = (at + below(random, 8)).min(bytes.len());
+        match below(random, 6) {
             0 => bytes.truncate(at),
             1 => drop(bytes.drain(at..to)),
-            2 => drop(bytes.splice(at..at, PIECES[random.below(PIECES.len())].iter().copied())),
-            3 => drop(bytes.splice(at..to, PIECES[random.below(PIECES.len())].iter().copied())),
+            2 => drop(bytes.splice(at..at, PIECES[below(random, PIECES.len())].iter().copied())),
+            3 => drop(bytes.splice(at..to, PIECES[below(random, PIECES.len())].iter().copied())),
             4 => {
-                let copy = bytes[at..(at + random.below(80)).min(bytes.len())].to_vec();
-                let into = random.below(bytes.len() + 1);
+                let copy = bytes[at..(at + below(random, 80)).min(bytes.len())].to_vec();
+                let into = below(random, bytes.len() + 1);
                 bytes.splice(into..into, copy);
             }
             _ => {
                 if let Some(byte) = bytes.get_mut(at) {
-                    *byte ^= 1 << random.below(8);
+                    *byte ^= 1 << below(random, 8);
                 }
             }
         }
@@ -142,13 +131,13 @@ fn mutated_seeds_are_read_or_refused() {
         seeds.push((Some(*format), text.as_bytes().to_vec()));
         seeds.push((None, text.as_bytes().to_vec()));
     }
-    let (accepted, all) = run(&seeds, 1500, &mut Random(1));
+    let (accepted, all) = run(&seeds, 1500, &mut Random::new(1));
     assert!(accepted > all / 50 && accepted < all, "{accepted} of {all} mutants were accepted");
 }
 
 #[test]
 fn every_seed_forced_into_every_format_is_read_or_refused() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     for &format in Format::ALL {
         for (own, text) in SEEDS {
             let mut bytes = text.as_bytes().to_vec();
@@ -171,6 +160,6 @@ fn mutated_real_files_are_read_or_refused() {
     let seeds: Vec<_> =
         paths.iter().filter(|path| small(path)).step_by(9).map(|path| (None, fs::read(path).unwrap())).collect();
     assert!(seeds.len() > 40, "{} seeds", seeds.len());
-    let (accepted, all) = run(&seeds, 20, &mut Random(3));
+    let (accepted, all) = run(&seeds, 20, &mut Random::new(3));
     assert!(accepted > all / 50 && accepted < all, "{accepted} of {all} mutants were accepted");
 }

@@ -27,9 +27,11 @@ fn explained(out: &[i64], factor: u32, effort: Effort, budget: &Budget) -> Reaso
     let of = history.operations().iter().map(class).collect();
     let classing = Classing { of, probes: vec![(Input::Deq, (1, 1))], insertion: (0, 0) };
     let rules = Rules { factors: vec![0, factor], ..Rules::default() };
-    let question =
-        Question { spec: &Queue, history: &history, classing: &classing, rules: &rules, goes_on: false, budget };
-    question.explain(&rules, 9, effort, &mut 0)
+    let numbered = Numbered::new(&Queue, &history);
+    let (history, classing) = (numbered.history(&history), numbered.classing(&classing));
+    let asked =
+        Asked { spec: &numbered, history: &history, classing: &classing, rules: &rules, goes_on: false, budget };
+    numbered.reason(asked.explain(&rules, 9, effort, &mut 0))
 }
 
 #[test]

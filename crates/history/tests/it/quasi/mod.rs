@@ -1,6 +1,6 @@
 //! Quasi linearizability: the paper's examples, and the library against its algorithms and against the definition.
 //!
-//! `reference` is Round-Up's algorithms 1 and 2; `brute` is the definition of SEMANTICS.md, in all its readings. The default
+//! `reference` is Round-Up's algorithms 1 and 2; `brute` is the definition of docs/semantics.md, in all its readings. The default
 //! run is small. The large one:
 //!
 //! ```text

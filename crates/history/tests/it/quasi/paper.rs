@@ -1,4 +1,4 @@
-//! The worked examples of Round-Up, and those of SEMANTICS.md.
+//! The worked examples of Round-Up, and those of docs/semantics.md.
 
 use selvedge_history::quasi::{Causality, Order, Reading, Rules};
 

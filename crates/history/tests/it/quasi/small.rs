@@ -3,8 +3,8 @@
 use selvedge_history::object::priority_queue::{self, PriorityQueue};
 use selvedge_history::object::queue::{self, Queue};
 use selvedge_history::object::stack::{self, Stack};
-use selvedge_history::quasi::{Classing, Orders, Placed, Question, Rules, Sequential};
-use selvedge_history::{Budget, OpId, Recorder, ThreadId, Value, Verdict};
+use selvedge_history::quasi::{Classing, Orders, Placed, Question, Rules};
+use selvedge_history::{Budget, Elements, OpId, Recorder, ThreadId, Value, Verdict};
 
 use crate::random::Rng;
 
@@ -119,7 +119,7 @@ pub fn library(shape: Shape, ops: &[Op], relaxed: Relaxed, rules: &Rules) -> boo
     }
 }
 
-fn ask<S: Sequential<Output = Value>>(
+fn ask<S: Elements<Output = Value>>(
     spec: &S,
     shape: Shape,
     ops: &[Op],

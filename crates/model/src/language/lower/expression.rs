@@ -1,6 +1,6 @@
 //! Expressions: names, types, definitions put in, constants folded.
 
-use super::super::ast::{Binary, Collection, DefineBody, Expr, ExprId, Index, Unary, Values};
+use super::super::ast::{Binary, Collection, Define, DefineBody, Expr, ExprId, Index, Unary, Values};
 use super::super::diagnostic::{Code, Diagnostic, Span, nearest};
 use super::super::program::{Ex, ExId, Op, Query, Segment};
 use super::{Binding, EXPANSION_MAX, Lowered, Lowering, Own, Ty, Variable, WORK_MAX};
@@ -271,20 +271,32 @@ impl<'a> Lowering<'a> {
         Ok((result, Ty::Bool))
     }
 
-    /// A definition with its arguments, put in here.
-    fn expand(&mut self, name: &str, args: &[ExprId], span: Span, own: &mut Own) -> Lowered<(ExId, Ty)> {
-        let define = &self.model.defines[self.defines[name]];
-        let DefineBody::Expr(body) = define.body else {
-            return self.error(Code::Type, span, format!("`{name}` is a block of statements, not a value"));
-        };
+    /// The arguments of a definition, bound to the names of its parameters.
+    pub(super) fn arguments(
+        &mut self,
+        define: &Define,
+        args: &[ExprId],
+        span: Span,
+        own: &mut Own,
+    ) -> Lowered<Vec<(String, Binding)>> {
         if define.params.len() != args.len() {
-            return Err(self.wrong_arity(name, define.params.len(), args.len(), span));
+            return Err(self.wrong_arity(&define.name.text, define.params.len(), args.len(), span));
         }
         let mut bindings = Vec::new();
         for (param, &arg) in define.params.iter().zip(args) {
             let (value, ty) = self.expr(arg, own)?;
             bindings.push((param.text.clone(), Binding::Known(value, ty)));
         }
+        Ok(bindings)
+    }
+
+    /// A definition with its arguments, put in here.
+    fn expand(&mut self, name: &str, args: &[ExprId], span: Span, own: &mut Own) -> Lowered<(ExId, Ty)> {
+        let define = &self.model.defines[self.defines[name]];
+        let DefineBody::Expr(body) = define.body else {
+            return self.error(Code::Type, span, format!("`{name}` is a block of statements, not a value"));
+        };
+        let bindings = self.arguments(define, args, span, own)?;
         self.expanding(name, span, bindings, |this| this.expr(body, own))
     }
 

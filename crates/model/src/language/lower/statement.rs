@@ -229,14 +229,7 @@ impl Lowering<'_> {
         let DefineBody::Block(body) = &define.body else {
             return self.error(Code::Type, span, format!("`{name}` is a value, not a block of statements"));
         };
-        if define.params.len() != args.len() {
-            return Err(self.wrong_arity(name, define.params.len(), args.len(), span));
-        }
-        let mut bindings = Vec::new();
-        for (param, &arg) in define.params.iter().zip(args) {
-            let (value, ty) = self.expr(arg, own)?;
-            bindings.push((param.text.clone(), Binding::Known(value, ty)));
-        }
+        let bindings = self.arguments(define, args, span, own)?;
         let body = self.expanding(name, span, bindings, |this| this.block(body, own, returns))?;
         out.extend(body);
         Ok(())

@@ -126,13 +126,7 @@ impl Parser<'_> {
     fn channel(&mut self) -> Parsed<()> {
         self.advance();
         let name = self.name("the name of a channel")?;
-        let count = if self.take("[") {
-            let count = self.expression()?;
-            self.expect("]", "after the number of channels")?;
-            Some(count)
-        } else {
-            None
-        };
+        let count = self.bracketed("after the number of channels")?;
         let size = self.expression()?;
         self.model.channels.push(Channel { name, count, size });
         self.end("the channel")
@@ -263,13 +257,7 @@ impl Parser<'_> {
                         break;
                     }
                 }
-                let guard = if self.take("[") {
-                    let guard = self.expression()?;
-                    self.expect("]", "after the guard")?;
-                    Some(guard)
-                } else {
-                    None
-                };
+                let guard = self.bracketed("after the guard")?;
                 operations.push(Operation { name, params, guard, body: self.block()? });
             } else {
                 return Err(self.unexpected("`var` or `operation`"));

@@ -145,6 +145,16 @@ impl Parser<'_> {
         Ok(at)
     }
 
+    /// `[expression]`, where there is one. `after` says what it is, for when the bracket stays open.
+    pub(super) fn bracketed(&mut self, after: &str) -> Parsed<Option<ExprId>> {
+        if !self.take("[") {
+            return Ok(None);
+        }
+        let inner = self.expression()?;
+        self.expect("]", after)?;
+        Ok(Some(inner))
+    }
+
     /// `Name(args)` after a dot.
     pub(super) fn method(&mut self) -> Parsed<(String, Vec<ExprId>)> {
         let method = self.name("the name of a method")?;

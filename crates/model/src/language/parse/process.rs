@@ -161,24 +161,12 @@ impl Parser<'_> {
     fn communication(&mut self) -> Parsed<Step> {
         let start = self.span();
         let channel = self.name("the name of a channel")?;
-        let at = if self.take("[") {
-            let at = self.expression()?;
-            self.expect("]", "after the index of the channel")?;
-            Some(at)
-        } else {
-            None
-        };
+        let at = self.bracketed("after the index of the channel")?;
         let action = if self.take("!") {
             Action::Send { channel, at, args: self.message()? }
         } else {
             self.expect("?", "or `!` after the channel")?;
-            let guard = if self.take("[") {
-                let guard = self.expression()?;
-                self.expect("]", "after the guard")?;
-                Some(guard)
-            } else {
-                None
-            };
+            let guard = self.bracketed("after the guard")?;
             Action::Receive { channel, at, guard, args: self.message()? }
         };
         let block = if self.is("{") { Some(self.block()?) } else { None };

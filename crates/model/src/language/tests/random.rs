@@ -5,21 +5,24 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
+use selvedge_history::generate;
+
 use super::reference::{Data, Label, Reference, Term};
 use crate::language::parse;
 use crate::system::TransitionSystem;
 
 const STATES_MAX: usize = 1500;
 
-/// A small generator of numbers, so that a failure can be had again.
-pub(super) struct Random(pub u64);
+/// A generator of numbers, so that a failure can be had again.
+pub(super) struct Random(generate::Random);
 
 impl Random {
+    pub(super) fn new(seed: u64) -> Self {
+        Random(generate::Random::new(seed))
+    }
+
     pub(super) fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % n
+        self.0.below(n as u64) as usize
     }
 
     pub(super) fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
@@ -377,7 +380,7 @@ fn the_compiled_system_behaves_as_the_rules_say() {
     let first: u64 = std::env::var("SELVEDGE_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     let (mut compared, mut faults, mut states) = (0, 0, 0);
     for seed in first..first + wanted {
-        let random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let random = Random::new(seed);
         let text = Writer { random, locals: Vec::new(), fresh: 0, pure: false }.model();
         match (by_reference(&text), by_machine(&text)) {
             (Explored::Graph(a), Explored::Graph(b)) => {

@@ -182,7 +182,7 @@ fn random_threads_have_the_same_answers_whatever_is_reduced() {
         "Skip; atomic{ tau{ r[t] = x; } -> tau{ x = (x+1)%3; } -> Skip };",
         "atomic{ [y == 0] tau{ m[t][0] = x; } -> Skip };",
     ];
-    let mut random = super::random::Random(77);
+    let mut random = super::random::Random::new(77);
     let (mut found, mut passed, mut failed, mut saved) = (0, 0, 0, 0);
     for round in 0..300 {
         let count = 2 + random.below(4);

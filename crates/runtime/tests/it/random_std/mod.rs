@@ -8,13 +8,14 @@ mod rust;
 
 use std::path::{Path, PathBuf};
 
-use selvedge_driver::{CoverageRecord, Report, Search, TestReport};
+use selvedge_needs::{Need, has, has_cpp};
+use selvedge_protocol::{CoverageRecord, Search, TestReport};
 
-use crate::build::{build_with, campaign, compilers, root, scratch, session};
+use crate::build::{build_with, campaign, compilers, compilers_with_clang, root, scratch, session};
 use crate::random_c::program::{Library, Program};
 use crate::random_c::twin::{Possible, possible};
 use crate::random_c::{Asked, PLAIN, Tally, disagreement, maker};
-use crate::rust::cargo_test;
+use crate::rust::{cargo_test, is_possible, read_reports};
 
 /// So many programs are compiled at once in a campaign, and in every test.
 const A_FILE: u64 = 40;
@@ -99,12 +100,12 @@ fn run_rust(project: &Path, asked: Asked, release: bool) -> Vec<TestReport> {
     let directory = scratch("rust-rust");
     let flags: &[&str] = if release { &["--release"] } else { &[] };
     let (reports, printed) = cargo_test(project, "random", &directory, &asked.settings(), flags, &[]);
+    let told = read_reports(&reports);
     let read = |(name, line): (String, usize)| {
-        let path = reports.join(format!("tests-random-rs-{line}.json"));
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}\n{printed}"));
-        let mut report: Report = serde_json::from_str(&text).expect("a report");
-        assert_eq!(report.tests.len(), 1, "{name}: {:?}", report.error);
-        TestReport { test: name, ..report.tests.remove(0) }
+        let place = format!("tests/random.rs:{line}");
+        let test = told.iter().flat_map(|report| &report.tests).find(|test| test.test == place);
+        let test = test.unwrap_or_else(|| panic!("{name} has no report\n{printed}"));
+        TestReport { test: name, ..test.clone() }
     };
     let all =
         crate::rust::tests(&project.join("tests/random.rs"), "selvedge::explore(").into_iter().map(read).collect();
@@ -147,8 +148,11 @@ fn judge(mut tally: Tally) {
 
 #[test]
 fn what_the_rules_allow_in_cpp() {
+    if !has(has_cpp(), Need::Cpp, "random programs in C++") {
+        return;
+    }
     let (files, first) = (number("SELVEDGE_CAMPAIGN").unwrap_or(1), number("SELVEDGE_FIRST").unwrap_or(0));
-    let (directory, compilers) = (scratch("random-cpp"), compilers());
+    let (directory, compilers) = (scratch("random-cpp"), if files > 2 { compilers_with_clang() } else { compilers() });
     let mut tally = Tally::default();
     for file in first..first + files {
         let cc = &compilers[(file / 2 % 2) as usize % compilers.len()];
@@ -159,6 +163,9 @@ fn what_the_rules_allow_in_cpp() {
 
 #[test]
 fn what_the_rules_allow_in_rust() {
+    if !is_possible() {
+        return;
+    }
     let (files, first) = (number("SELVEDGE_CAMPAIGN").unwrap_or(1), number("SELVEDGE_FIRST").unwrap_or(0));
     let project = project();
     let mut tally = Tally::default();

@@ -5,16 +5,16 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use selvedge_history::monitor::{Counts, Violation};
-use serde_json::json;
 
 use super::super::input::Rest;
 use super::super::metrics::Snapshot;
 use super::{SAID_MAX, Watcher};
 use crate::exit::Exit;
-use crate::quantity::{count, counted};
-use crate::report::html::monitor::{KEPT_MAX, Watched};
-use crate::report::print::{complain, keep};
-use crate::report::text::clean;
+use crate::report::html::KEPT_MAX;
+use crate::report::outcome::{CountedDoubt, LineCounts, Monitored, WatchDoubt};
+use crate::report::print::{complain, keep_page};
+use crate::report::text::{self, clean};
+use crate::report::{Outcome, Wanted, json};
 
 impl Watcher {
     pub(super) fn shoot(&self, snapshot: &Mutex<Snapshot>) {
@@ -51,30 +51,9 @@ impl Watcher {
         if let Some(kept) = self.kept.as_mut().filter(|kept| kept.len() < KEPT_MAX) {
             kept.push(violation.clone());
         }
-        let text = if self.voice.json {
-            let operations: Vec<_> = violation
-                .operations
-                .iter()
-                .map(|operation| {
-                    json!({
-                        "thread": operation.thread, "method": operation.method, "argument": operation.argument,
-                        "result": operation.result, "call": operation.call, "return": operation.ret,
-                    })
-                })
-                .collect();
-            let document = json!({
-                "violation": violation.rule.name(), "what": violation.rule.sentence(), "event": violation.event,
-                "object": violation.object, "key": violation.key, "operations": operations,
-            });
-            format!("{document}\n")
-        } else {
-            let mut text = String::new();
-            for (i, line) in violation.to_string().lines().enumerate() {
-                text.push_str(if i == 0 { "violation " } else { "" });
-                text.push_str(&clean(line));
-                text.push('\n');
-            }
-            text
+        let text = match self.voice.json {
+            true => json::violation(violation) + "\n",
+            false => text::monitor::violation(violation),
         };
         self.write(&text);
     }
@@ -92,92 +71,61 @@ impl Watcher {
         self.flush();
         self.shoot(snapshot);
         let counts = Counts { violations: self.by_rule.values().sum(), ..self.monitor.counts() };
-        let kind = self.monitor.kind();
-        let doubts = self.doubts();
-        let (verdict, exit) = match (counts.violations, doubts.is_empty()) {
-            (0, true) => ("pass", Exit::Pass),
-            (0, false) => ("unknown", Exit::Unknown),
-            _ => ("fail", Exit::Violation),
+        let monitored = Monitored {
+            from,
+            kind: self.monitor.kind(),
+            counts,
+            by_rule: &self.by_rule,
+            lines: self.line_counts(),
+            doubts: self.doubts(),
+            violations: self.kept.take().unwrap_or_default(),
+            seconds: self.started.elapsed().as_secs_f64(),
         };
-        let head = match verdict {
-            "pass" => format!("pass: {kind}, nothing wrong in "),
-            "fail" => format!("fail: {kind}, {} in ", counted(counts.violations, "violation")),
-            _ => format!("unknown: {kind}, no violation seen in "),
-        };
-        let operations = counted(counts.operations, "operation");
-        let head = format!("{head}{operations} ({})", counted(counts.events, "event"));
-        let text = if self.voice.json {
-            let rules: serde_json::Map<String, serde_json::Value> =
-                self.by_rule.iter().map(|(rule, count)| (rule.name().to_owned(), json!(count))).collect();
-            let document = json!({
-                "verdict": verdict, "criterion": "linearizability", "object": kind.name(), "coverage": "monitored",
-                "events": counts.events, "operations": counts.operations, "violations": counts.violations,
-                "by_rule": rules, "open": counts.open, "unchecked": counts.unchecked, "untold": counts.untold, "repeated": counts.repeated,
-                "refused": counts.refused, "unreadable": self.unreadable, "cut": self.cut, "late": self.late, "late_returns": self.longer,
-                "uncertain": self.uncertain, "untimed": self.untimed, "restarts": counts.restarts, "writers": self.writers_total, "writers_unread": self.unread, "writers_connected": self.connected,
-                "doubts": doubts,
-                "seconds": self.started.elapsed().as_secs_f64(), "version": env!("CARGO_PKG_VERSION"),
-            });
-            format!("{document}\n")
-        } else {
-            let mut text = format!("{head}\n");
-            doubts.iter().for_each(|doubt| text.push_str(&format!("  not checked in full: {doubt}\n")));
-            text
-        };
-        self.write(&text);
-        let page = page.map_or(Exit::Pass, |path| {
-            let violations = self.kept.take().unwrap_or_default();
-            let (violations, total, doubts) = (&violations[..], counts.violations, &doubts[..]);
-            let html = Watched { from, exit, says: &head, doubts, violations, total }.html();
-            keep(path, "page", Some(html.into_bytes()))
-        });
+        let wanted = Wanted { page: page.is_some(), ..Wanted::default() };
+        let mut rendered = Outcome::Monitored(monitored).render(wanted);
+        let exit = rendered.exit;
+        self.write(&if self.voice.json { format!("{}\n", rendered.json) } else { rendered.text.clone() });
+        let page = keep_page(page, &mut rendered);
         exit.worst(if exit == Exit::Pass { self.unwritten } else { Exit::Pass }).worst(page)
     }
 
+    fn line_counts(&self) -> LineCounts {
+        LineCounts {
+            unreadable: self.unreadable,
+            cut: self.cut,
+            late: self.late,
+            late_returns: self.longer,
+            uncertain: self.uncertain,
+            untimed: self.untimed,
+            writers: self.writers_total,
+            writers_unread: self.unread,
+            writers_connected: self.connected,
+        }
+    }
+
     /// Why the absence of violations would not mean that there are none.
-    fn doubts(&self) -> Vec<String> {
-        let mut doubts: Vec<String> = self
-            .monitor
-            .doubts()
-            .iter()
-            .map(|doubt| match doubt.number() {
-                Some(number) => format!("{} {}", count(number), doubt.what()),
-                None => doubt.what(),
-            })
-            .collect();
-        let mut doubt = |number: u64, one: &str, many: &str| match number {
-            0 => {}
-            1 => doubts.push(format!("1 {one}")),
-            _ => doubts.push(format!("{} {many}", count(number))),
-        };
-        doubt(self.unreadable, "line could not be read", "lines could not be read");
-        doubt(self.cut, "line was cut off by the end of its writer", "lines were cut off by the end of their writers");
-        doubt(self.late, "call came too late", "calls came too late");
-        let longer = [
-            "return came too late, and its operation was taken to be longer",
-            "returns came too late, and their operations were taken to be longer",
+    fn doubts(&self) -> Vec<WatchDoubt> {
+        let counted = [
+            (self.unreadable, CountedDoubt::Unreadable),
+            (self.cut, CountedDoubt::Cut),
+            (self.late, CountedDoubt::LateCall),
+            (self.longer, CountedDoubt::LateReturn),
+            (self.uncertain, CountedDoubt::Uncertain),
+            (self.unread, CountedDoubt::UnreadWriter),
+            (self.broken, CountedDoubt::BrokenWriter),
+            (self.untimed, CountedDoubt::Untimed),
+            (self.crowded, CountedDoubt::Crowded),
+            (u64::from(self.is_ceased) * self.connected, CountedDoubt::Connected),
         ];
-        doubt(self.longer, longer[0], longer[1]);
-        let uncertain = [
-            "violation is not certain: a writer was silent that may have more to say",
-            "violations are not certain: writers were silent that may have more to say",
-        ];
-        doubt(self.uncertain, uncertain[0], uncertain[1]);
-        doubt(self.unread, "writer was never read", "writers were never read");
-        doubt(self.broken, "writer could not be read to its end", "writers could not be read to their end");
-        doubt(self.untimed, "event had no time", "events had no time");
-        let crowded = ["operation was taken to overlap", "operations were taken to overlap"]
-            .map(|what| format!("{what} with the one before it of the same thread, by their times"));
-        doubt(self.crowded, &crowded[0], &crowded[1]);
-        let connected = ["writer was still connected at the end", "writers were still connected at the end"];
-        doubt(u64::from(self.is_ceased) * self.connected, connected[0], connected[1]);
+        let counted = counted.into_iter().filter(|(number, _)| *number > 0);
         let unfinished = [
-            (self.is_cut_short, "lines that had arrived when it was stopped"),
-            (self.rest == Some(Rest::Input), "the input had not ended when it was stopped"),
-            (self.rest == Some(Rest::HalfALine), "the last line was not written to its end when it was stopped"),
-            (self.monitor.counts().events == 0, "there was no event"),
+            (self.is_cut_short, WatchDoubt::LinesLeft),
+            (self.rest == Some(Rest::Input), WatchDoubt::InputOpen),
+            (self.rest == Some(Rest::HalfALine), WatchDoubt::HalfALine),
+            (self.monitor.counts().events == 0, WatchDoubt::NoEvent),
         ];
-        doubts.extend(unfinished.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| what.to_owned()));
-        doubts
+        let unfinished = unfinished.into_iter().filter(|(is_so, _)| *is_so).map(|(_, doubt)| doubt);
+        let monitor = self.monitor.doubts().into_iter().map(WatchDoubt::Monitor);
+        monitor.chain(counted.map(|(number, of)| WatchDoubt::Counted(number, of))).chain(unfinished).collect()
     }
 }

@@ -1,0 +1,297 @@
+//! Why a run ended badly, in a sentence without its full stop.
+
+use super::{Names, waits_for};
+use crate::address;
+use crate::cause::{
+    Bystanders, Cause, Deed, Deep, Fault, FreedBlock, Misuse, Noun, Out, Outside, Race, Signal, Touch, Waiting,
+};
+use crate::step::{Waits, WaitsFor};
+
+/// What is said when nobody can go on.
+pub const STUCK: &str = "no thread can go on";
+/// The same when the test itself has ended.
+pub const RETURNED: &str = "the test has returned, and threads are left that cannot go on";
+/// What is said of threads that take no part in the search.
+pub const HELD_STILL: &str = "had been started before the search and cannot run during it";
+
+/// The sentence.
+pub fn cause(cause: &Cause, names: &mut dyn Names) -> String {
+    match cause {
+        Cause::Assertion { expression, file, line, function } => {
+            // The name that only the macro `SELVEDGE_TEST` knows.
+            let function = function.replace("selvedge_body_", "");
+            format!("assertion `{expression}` failed at {file}:{line} in {function}")
+        }
+        Cause::GoogleTest { file, line, text } => format!("assertion of GoogleTest failed at {file}:{line}: {text}"),
+        Cause::MainReturned(code) => format!("main returned {code}"),
+        Cause::Panic { place, message } if place.is_empty() => message.clone(),
+        Cause::Panic { place, message } => format!("panic at {place}: {message}"),
+        Cause::Terminate => {
+            "std::terminate was called: an exception that nobody catches, or a std::thread that nobody joined".into()
+        }
+        Cause::Abort => "abort was called".into(),
+        Cause::Exit(code) => format!("exit({code}) was called"),
+        Cause::Signal { signal, address } => format!("{} at address {}", raised(*signal), names.name(*address)),
+        Cause::StackOverflow => "stack overflow: a thread under test has 8 MiB of stack".into(),
+        Cause::Stuck { returned, waiting, bystanders: others } => {
+            let waiting: Vec<String> = waiting.iter().map(|waiting| waits(waiting, names)).collect();
+            let begins = if *returned { RETURNED } else { STUCK };
+            format!("{begins}: {}{}", waiting.join("; "), bystanders(*others))
+        }
+        Cause::LeftRunning(thread) => format!("the test returned while thread T{thread} was still running"),
+        Cause::Endless { steps, deep, bystanders: others } => {
+            format!("the run went on for {steps} steps without an end{}{}", depth(*deep), bystanders(*others))
+        }
+        Cause::TooLong { steps, deep } => {
+            format!("the run went on for {steps} steps without an end{}", depth(*deep))
+        }
+        Cause::Diverged { step, bystanders: others } => format!(
+            "the same schedule did something else at step {step}: the test depends on something not controlled{}",
+            bystanders(*others)
+        ),
+        Cause::Race(found) => format!("data race on {}", race(found, None, names)),
+        Cause::FreeRace { block, write, thread, pc } => format!(
+            "free of memory ({}) and a {} of it by T{thread} at {}, and nothing orders them",
+            heap(*block),
+            touch(Touch { write: *write, atomic: false }),
+            names.code(*thread, *pc)
+        ),
+        Cause::Access { write, size, address, freed } => {
+            let where_ = if *freed { "in freed memory" } else { "outside of any allocation" };
+            let verb = touch(Touch { write: *write, atomic: false });
+            format!("{verb} of {} {where_} ({})", bytes(*size), heap(*address))
+        }
+        Cause::BadFree { address, block } => {
+            let what = match block {
+                FreedBlock::Free => "is free already",
+                FreedBlock::Middle => "is in the middle of a block",
+                FreedBlock::Nothing => "was not allocated",
+            };
+            format!("free of memory that {what} ({})", heap(*address))
+        }
+        Cause::Misuse(found) => misuse(found),
+        Cause::Out(out) => outside(out, names),
+        Cause::Unexplained => "no serial order of the operations has these results".into(),
+        Cause::UnexplainedWait => "an operation waits for ever, and no serial order explains that".into(),
+        Cause::Refused { classes, readings } => {
+            format!("neither linearizable nor quasi linearizable with {classes}{readings}")
+        }
+        Cause::SerialRunsDiffer => "serial runs of the same calls differ".into(),
+    }
+}
+
+fn raised(signal: Signal) -> &'static str {
+    match signal {
+        Signal::SegmentationFault => "segmentation fault",
+        Signal::BusError => "bus error",
+        Signal::ArithmeticFault => "arithmetic fault",
+        Signal::IllegalInstruction => "illegal instruction",
+        Signal::Aborted => "aborted",
+        Signal::Other => "signal",
+    }
+}
+
+/// A thread that waits, without the line that it is at.
+fn waits(Waiting { thread, waits: Waits { what, object, held_by } }: &Waiting, names: &mut dyn Names) -> String {
+    match (what, held_by) {
+        (WaitsFor::Join, _) => format!("T{thread} waits for the end of T{object}"),
+        (WaitsFor::Change, _) => format!("T{thread} goes round a loop that reads {}", names.name(*object)),
+        (WaitsFor::End, _) => format!("T{thread} goes round a loop until T{object} ends"),
+        (WaitsFor::Attempt, Some(owner)) => {
+            format!("T{thread} goes round a loop that tries to take {} held by T{owner}", names.name(*object))
+        }
+        (WaitsFor::Attempt, None) => format!("T{thread} goes round a loop that tries to take {}", names.name(*object)),
+        (what, Some(owner)) => {
+            format!("T{thread} waits for {} {} held by T{owner}", waits_for(*what), names.name(*object))
+        }
+        (what, None) => format!("T{thread} waits for {} {}", waits_for(*what), names.name(*object)),
+    }
+}
+
+/// What is said of a thread that is deep in calls.
+fn depth(deep: Option<Deep>) -> String {
+    deep.map_or(String::new(), |Deep { thread, kib }| format!(", and calls of T{thread} use {kib} KiB of stack"))
+}
+
+/// What is said of threads that take no part, if there are any: a pool that was made too early, as a rule.
+pub fn bystanders(bystanders: Bystanders) -> String {
+    match bystanders.0 {
+        0 => String::new(),
+        1 => format!("; a thread that {HELD_STILL}"),
+        count => format!("; {count} threads that {HELD_STILL}"),
+    }
+}
+
+fn bytes(size: u64) -> String {
+    if size == 1 { "1 byte".into() } else { format!("{size} bytes") }
+}
+
+fn heap(address: u64) -> String {
+    address::in_heap(address).map_or_else(|| format!("{address:#x}"), |offset| format!("heap+{offset:#x}"))
+}
+
+/// How an access touches memory.
+pub fn touch(touch: Touch) -> &'static str {
+    match (touch.write, touch.atomic) {
+        (true, false) => "write",
+        (false, false) => "read",
+        (true, true) => "atomic write",
+        (false, true) => "atomic read",
+    }
+}
+
+/// The two accesses of a race; `pc` says where the second is, where the sentence does not stand beside it.
+pub(super) fn race(race: &Race, pc: Option<u64>, names: &mut dyn Names) -> String {
+    let here = pc.map_or("here".to_owned(), |pc| format!("at {}", names.name(pc)));
+    format!(
+        "{} at {}: {} {here}, {} by T{} at {}, and nothing orders them",
+        bytes(race.size),
+        names.name(race.address),
+        touch(race.here),
+        touch(race.there),
+        race.thread,
+        names.code(race.thread, race.pc)
+    )
+}
+
+fn misuse(Misuse { thread, deed, noun, fault }: &Misuse) -> String {
+    let deed = match deed {
+        Deed::Locks => "locks",
+        Deed::TriesToLock => "tries to lock",
+        Deed::Unlocks => "unlocks",
+        Deed::GivesUp => "gives up",
+        Deed::WaitsFor => "waits for",
+        Deed::WaitsAt => "waits at",
+        Deed::Signals => "signals",
+        Deed::PostsTo => "posts to",
+        Deed::LooksAt => "looks at",
+        Deed::Initialises => "initialises",
+        Deed::Destroys => "destroys",
+    };
+    let noun = match noun {
+        Noun::Mutex => "a mutex",
+        Noun::SpinLock => "a spin lock",
+        Noun::RwLock => "a lock for readers and writers",
+        Noun::Condition => "a condition variable",
+        Noun::Semaphore => "a semaphore",
+        Noun::Barrier => "a barrier",
+        Noun::Initialisation => "an initialisation",
+    };
+    match fault {
+        Fault::Destroyed => format!("T{thread} {deed} {noun} that was destroyed"),
+        Fault::Freed { address } => format!("T{thread} {deed} {noun} in freed memory ({})", heap(*address)),
+        Fault::HeldBy(owner) => format!("T{thread} {deed} {noun} that T{owner} holds"),
+        Fault::HeldByNobody => format!("T{thread} {deed} {noun} that nobody holds"),
+        Fault::NotHeld => format!("T{thread} {deed} {noun} that it does not hold"),
+        Fault::WithoutMutex => format!("T{thread} waits with a mutex that it does not hold"),
+        Fault::WhileHeldBy(owner) => format!("T{thread} {deed} {noun} while T{owner} holds it"),
+        Fault::WhileAwaitedBy(other) => format!("T{thread} {deed} {noun} while T{other} waits for it"),
+    }
+}
+
+fn outside(out: &Out, names: &mut dyn Names) -> String {
+    match out {
+        Out::Call { name, why } => format!("{name} is not controlled: {}", why_outside(*why)),
+        Out::Threads { max } => {
+            format!("more than {max} threads in one run, or than the system allows, are not controlled")
+        }
+        Out::ExitOfMain => {
+            "exit(0) by another thread than the first ends all threads at once, which is not controlled".into()
+        }
+        Out::Cancel => "pthread_cancel is not controlled".into(),
+        Out::FutexOperation(number) => format!("futex operation {number} is not controlled"),
+        Out::SystemCall(number) => format!("system call {number} is not controlled"),
+        Out::WaitsInCall(number) => match system_call(*number) {
+            Some(name) => format!("a thread waits in the system call {name}, which is not controlled"),
+            None => format!("a thread waits in system call {number}, which is not controlled"),
+        },
+        Out::Computes => "a thread computes for seconds without any controlled access".into(),
+        Out::Answer(instruction) => format!("what `{instruction}` answers is not controlled"),
+        Out::Assembly(instruction) => format!("inline assembly with `{instruction}` is not controlled"),
+        Out::Unknown(instruction) => format!("what `{instruction}` touches is not known, so it is not controlled"),
+        Out::MixedAssembly(found) => {
+            format!("inline assembly beside plain accesses is not controlled: {}", race(found, None, names))
+        }
+    }
+}
+
+fn why_outside(why: Outside) -> &'static str {
+    match why {
+        Outside::HandsOver => "what threads hand over through the kernel is not seen",
+        Outside::Process => "another process is made, which nobody puts back",
+        Outside::Signals => "signals come at moments that are not chosen here",
+        Outside::Handlers => "handlers of signals run outside of what is controlled",
+        Outside::OwnSignal => "the runtime needs this signal itself",
+        Outside::Libraries => "libraries that come or go in a run are not put back",
+        Outside::Files => "it changes files, which are not put back",
+        Outside::Random => "what it reads is different each time",
+        Outside::Kernel => "it waits for what comes through the kernel",
+        Outside::OpenMp => "OpenMP's threads wait for one another inside of a library",
+    }
+}
+
+/// The name of a system call of Linux on x86-64 that a thread may wait in.
+fn system_call(number: i64) -> Option<&'static str> {
+    Some(match number {
+        202 => "futex (a lock or wait inside a library that is not controlled)",
+        0 => "read",
+        1 => "write",
+        7 | 271 => "poll",
+        23 | 270 => "select",
+        232 | 281 => "epoll_wait",
+        61 | 247 => "wait",
+        43 | 288 => "accept",
+        42 => "connect",
+        45 | 47 => "recv",
+        44 | 46 => "send",
+        34 | 130 | 128 => "a wait for a signal",
+        73 | 72 => "a file lock",
+        35 | 230 => "nanosleep",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::Numbers;
+
+    fn says(found: &Cause) -> String {
+        cause(found, &mut Numbers)
+    }
+
+    #[test]
+    fn waiting_threads_are_told_one_after_the_other() {
+        let waiting = |thread, what, object, held_by| Waiting { thread, waits: Waits { what, object, held_by } };
+        let stuck = |returned, others| Cause::Stuck {
+            returned,
+            waiting: vec![
+                waiting(0, WaitsFor::Join, 1, None),
+                waiting(1, WaitsFor::Mutex, 0x10, Some(2)),
+                waiting(2, WaitsFor::Change, 0x18, None),
+            ],
+            bystanders: Bystanders(others),
+        };
+        let told =
+            "T0 waits for the end of T1; T1 waits for mutex 0x10 held by T2; T2 goes round a loop that reads 0x18";
+        assert_eq!(says(&stuck(false, 0)), format!("no thread can go on: {told}"));
+        assert_eq!(says(&stuck(true, 1)), format!("{RETURNED}: {told}; a thread that {HELD_STILL}"));
+    }
+
+    #[test]
+    fn accesses_say_where_in_the_heap_they_are() {
+        let access = |size, freed| Cause::Access { write: true, size, address: 0x6000_0000_0010, freed };
+        assert_eq!(says(&access(1, true)), "write of 1 byte in freed memory (heap+0x10)");
+        assert_eq!(says(&access(8, false)), "write of 8 bytes outside of any allocation (heap+0x10)");
+    }
+
+    #[test]
+    fn a_race_names_both_accesses() {
+        let touch = |write, atomic| Touch { write, atomic };
+        let found =
+            Race { address: 0x10, size: 4, here: touch(true, false), there: touch(false, true), thread: 2, pc: 0x55 };
+        let told = "4 bytes at 0x10: write here, atomic read by T2 at 0x55, and nothing orders them";
+        assert_eq!(says(&Cause::Race(found.clone())), format!("data race on {told}"));
+        assert_eq!(race(&found, Some(7), &mut Numbers), told.replace("here", "at 0x7"));
+    }
+}

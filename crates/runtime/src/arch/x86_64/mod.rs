@@ -1,0 +1,16 @@
+//! x86-64 with the System V ABI, on Linux.
+
+pub mod assembly;
+pub mod block;
+pub mod dead;
+mod entries;
+mod frame;
+pub mod kernel;
+pub mod left_over;
+pub mod list;
+pub mod site;
+pub mod step;
+pub mod switch;
+pub mod unseen;
+pub mod unused;
+pub mod wide;

@@ -1,0 +1,276 @@
+//! Accesses that the compilers' passes do not announce. Where tests are compiled, a call is put before each of them (`driver::compile`), which
+//! keeps all registers; the instruction behind it is decoded here, and says what it is about to touch.
+//!
+//! Most are plain accesses like those that are announced: structures that are passed and returned by value, blocks that gcc copies and clears inline.
+//! Inline assembly is looked at in the same way; what it does beyond that is not controlled.
+
+use std::cell::UnsafeCell;
+use std::collections::HashMap;
+
+use iced_x86::{
+    Decoder, DecoderOptions, Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic, OpAccess, Register,
+    UsedMemory,
+};
+use selvedge_explore::Access;
+use selvedge_protocol::{Cause, Out};
+
+use super::frame::{Frame, RED_ZONE, VECTORS, VECTORS_ALIGNED, place};
+use super::{site, switch};
+use crate::abi::plain::look_at;
+use crate::control::{active, private, with};
+use crate::fiber::fail;
+
+/// Between the return address of the call and the instruction: what undoes the step over the red zone.
+const UNDO: u64 = 8;
+/// Between the registers and where the stack pointer was.
+pub const BETWEEN: u64 = 8 + RED_ZONE;
+/// The most bytes that an instruction has.
+const LONGEST: usize = 15;
+
+/// One access of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Touched {
+    /// The first byte.
+    pub address: u64,
+    /// How many.
+    pub size: u64,
+    /// Whether it writes.
+    pub write: bool,
+}
+
+/// An instruction and what it uses.
+pub struct Decoded {
+    /// The instruction.
+    pub instruction: Instruction,
+    memory: Vec<UsedMemory>,
+}
+
+struct Cell(UnsafeCell<Option<HashMap<u64, Decoded>>>);
+
+// SAFETY: used by the one thread that is under control.
+unsafe impl Sync for Cell {}
+
+/// By address.
+static DECODED: Cell = Cell(UnsafeCell::new(None));
+
+/// Whether the step that the thread has just made is this access: a volatile one, whose instruction comes right behind it, or the load that LLVM leaves
+/// behind where it has put a call in the place of an atomic one.
+fn was_a_step(touched: &Touched) -> bool {
+    with(|control| {
+        let Some(last) = control.run.trace.len().checked_sub(1) else { return false };
+        let within = |access: &Access| {
+            touched.address >= access.object
+                && touched.address.saturating_add(touched.size) <= access.object.saturating_add(u64::from(access.size))
+        };
+        control.run.trace.step(last).thread.index() == control.run.current
+            && control.run.trace.accesses(last).iter().any(within)
+    })
+}
+
+fn decode(pc: u64) -> Decoded {
+    // SAFETY: instructions of a loaded module; the longest may reach behind the last one, into its page.
+    let bytes = unsafe { std::slice::from_raw_parts(pc as *const u8, LONGEST) };
+    let instruction = Decoder::with_ip(64, bytes, pc, DecoderOptions::NONE).decode();
+    let mut factory = InstructionInfoFactory::new();
+    let info = factory.info_options(&instruction, InstructionInfoOptions::NO_REGISTER_USAGE);
+    Decoded { instruction, memory: info.used_memory().to_vec() }
+}
+
+/// The instruction that a thread is at.
+pub fn at(frame: &Frame) -> &'static Decoded {
+    // SAFETY: the return address lies above the registers.
+    let back = unsafe { (&raw const *frame).add(1).cast::<u64>().read() };
+    // SAFETY: one thread is under control, and this is it; nothing is put in while somebody looks at what is there.
+    let decoded = unsafe { (*DECODED.0.get()).get_or_insert_with(HashMap::new) };
+    decoded.entry(back + UNDO).or_insert_with_key(|&pc| decode(pc))
+}
+
+fn value(frame: &Frame, register: Register) -> Option<u64> {
+    match register {
+        Register::FS => Some(switch::thread_pointer()),
+        Register::DS | Register::ES | Register::SS | Register::CS => Some(0),
+        _ if register.is_gpr() => Some(part(frame.get(register, BETWEEN), register)),
+        _ => None,
+    }
+}
+
+/// The part of a register that has this name, where it is used for an address.
+fn part(value: u64, register: Register) -> u64 {
+    if register.is_gpr32() { value & u64::from(u32::MAX) } else { value }
+}
+
+/// What an instruction is about to touch; `None` where that cannot be told.
+pub fn touched(frame: &Frame, decoded: &Decoded) -> Option<Vec<Touched>> {
+    let Decoded { instruction, memory } = decoded;
+    if instruction.is_string_instruction() && (instruction.has_rep_prefix() || instruction.has_repne_prefix()) {
+        return repeated(frame, instruction);
+    }
+    let mut all = Vec::new();
+    for used in memory {
+        let write = match used.access() {
+            OpAccess::None | OpAccess::NoMemAccess => continue,
+            OpAccess::Read | OpAccess::CondRead => false,
+            _ => true,
+        };
+        // Pushes, pops, calls: what lies there is nobody else's.
+        if used.base() == Register::RSP && instruction.memory_base() != Register::RSP {
+            continue;
+        }
+        let size = used.memory_size().size() as u64;
+        // Gathering instructions have a vector of addresses, and those with a mask need not touch all.
+        let masked = instruction.op_mask() != Register::None
+            || matches!(used.access(), OpAccess::CondRead | OpAccess::CondWrite);
+        if size == 0 || masked || used.index().is_vector_register() {
+            return None;
+        }
+        let address = used.virtual_address(0, |register, _, _| value(frame, register))?;
+        all.push(Touched { address, size, write });
+    }
+    Some(all)
+}
+
+/// What a repeated instruction touches: as many elements as it counts, or up to the one that ends a comparison.
+fn repeated(frame: &Frame, instruction: &Instruction) -> Option<Vec<Touched>> {
+    const DIRECTION: u64 = 1 << 10;
+    let size = instruction.memory_size().size() as u64;
+    let get = |register| frame.get(register, BETWEEN);
+    let (from, to, mut count) = (get(Register::RSI), get(Register::RDI), get(Register::RCX));
+    if frame.flags & DIRECTION != 0 {
+        return None;
+    }
+    use Mnemonic::{Cmpsb, Lodsb, Lodsd, Lodsq, Lodsw, Movsb, Movsd, Movsq, Movsw, Scasb, Stosb, Stosd, Stosq, Stosw};
+    let one = |address, write| vec![Touched { address, size: size * count, write }];
+    Some(match instruction.mnemonic() {
+        Stosb | Stosw | Stosd | Stosq => one(to, true),
+        Lodsb | Lodsw | Lodsd | Lodsq => one(from, false),
+        Movsb | Movsw | Movsd | Movsq => [one(from, false), one(to, true)].concat(),
+        mnemonic @ (Scasb | Cmpsb) => {
+            let wanted = get(Register::RAX) as u8;
+            let ends_equal = instruction.has_repne_prefix();
+            for at in 0..count {
+                // SAFETY: what the instruction is about to compare, up to where it stops.
+                let (here, there) = unsafe {
+                    let here = *((to + at) as *const u8);
+                    (here, if mnemonic == Scasb { wanted } else { *((from + at) as *const u8) })
+                };
+                if (here == there) == ends_equal {
+                    count = at + 1;
+                    break;
+                }
+            }
+            let (one, other) = (
+                Touched { address: to, size: count, write: false },
+                Touched { address: from, size: count, write: false },
+            );
+            if mnemonic == Scasb { vec![one] } else { vec![other, one] }
+        }
+        _ => return None,
+    })
+}
+
+/// Notes where the thread is, as an entry point would. All that a thread is at a call lies in its stack and in what calls preserve; here the other registers
+/// are part of it, which [`crate::save_registers`] has put below the stack pointer.
+pub fn note(frame: &Frame, instruction: &Instruction) {
+    let preserved = [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14, Register::R15];
+    let saved = (&raw const *frame as u64 - VECTORS) & !(VECTORS_ALIGNED - 1);
+    site::note(instruction.next_ip(), saved, preserved.map(|register| frame.get(register, BETWEEN)));
+}
+
+/// How an instruction is called in messages.
+pub fn name(instruction: &Instruction) -> String {
+    let name = format!("{:?}", instruction.mnemonic()).to_lowercase();
+    if instruction.has_lock_prefix() { format!("lock {name}") } else { name }
+}
+
+unsafe extern "C" fn look(frame: *mut Frame) {
+    if !active() {
+        return;
+    }
+    // SAFETY: the entry point passes the registers.
+    let frame = unsafe { &*frame };
+    let decoded = at(frame);
+    remember(decoded);
+    note(frame, &decoded.instruction);
+    let pc = decoded.instruction.next_ip();
+    let Some(all) = touched(frame, decoded) else { fail(Cause::Out(Out::Unknown(name(&decoded.instruction))), pc) };
+    for touched in all {
+        if touched.size > 0 && !private(touched.address) && !was_a_step(&touched) {
+            // SAFETY: code under control is about to touch it.
+            unsafe { look_at(touched.address as usize, touched.size as usize, touched.write, pc) };
+        }
+    }
+}
+
+/// Entry point: before a plain access that nothing has announced. Most are to the thread's own stack, and over soon.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn selvedge_before_access() {
+    core::arch::naked_asm!(
+        crate::push_registers!(),
+        // The instruction, and where it is noted.
+        "mov rsi, [rsp + 128]",
+        "add rsi, {undo}",
+        "mov eax, esi",
+        "and eax, {mask}",
+        "shl eax, 4",
+        "lea rcx, [rip + {own}]",
+        "add rcx, rax",
+        "cmp [rcx], rsi",
+        "jne 2f",
+        // The register and what is added to it: is that in the thread's own stack?
+        "movzx eax, byte ptr [rcx + 12]",
+        "movsxd rdx, dword ptr [rcx + 8]",
+        "lea rdi, [rsp + {above}]",
+        "cmp eax, 15",
+        "cmovb rdi, [rsp + 8 * rax]",
+        "add rdi, rdx",
+        "sub rdi, qword ptr [rip + {stack}]",
+        "cmp rdi, qword ptr [rip + {stack} + 8]",
+        "jb 3f",
+        "2:",
+        crate::pop_registers!(),
+        "jmp {look}",
+        "3:",
+        crate::pop_registers!(),
+        "ret",
+        undo = const UNDO,
+        mask = const OWN_MAX - 1,
+        own = sym OWN,
+        stack = sym crate::control::STACK,
+        above = const 128 + BETWEEN,
+        look = sym look_closely,
+    )
+}
+
+#[unsafe(naked)]
+unsafe extern "C" fn look_closely() {
+    crate::save_registers!([], ["ret"], step = sym look)
+}
+
+/// How many instructions are noted that touch one place by one register.
+const OWN_MAX: usize = 4096;
+
+/// Such an instruction: where it lies, what is added, and the register by its place in a [`Frame`], 15 for the stack pointer.
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+struct Simple {
+    pc: u64,
+    offset: i32,
+    register: u8,
+}
+
+static mut OWN: [Simple; OWN_MAX] = [Simple { pc: 0, offset: 0, register: 0 }; OWN_MAX];
+
+/// Notes an instruction that touches one place by one register.
+fn remember(decoded: &Decoded) {
+    let Decoded { instruction, memory } = decoded;
+    let [used] = memory.as_slice() else { return };
+    let plain = used.index() == Register::None && used.segment() != Register::FS && used.base().is_gpr64();
+    let Ok(offset) = i32::try_from(used.displacement() as i64) else { return };
+    if plain && !instruction.is_string_instruction() {
+        let register = if used.base() == Register::RSP { 15 } else { place(used.base()) as u8 };
+        let pc = instruction.ip();
+        // SAFETY: one thread is under control, and this is it.
+        unsafe { OWN[pc as usize % OWN_MAX] = Simple { pc, offset, register } };
+    }
+}
