@@ -22,8 +22,9 @@ struct Faulty<T> {
     fault: Fault,
     at: u64,
     removals: AtomicU64,
-    /// What comes out next, before everything else.
-    held: Mutex<Option<T>>,
+    /// What comes out next, before everything else, in this order.
+    held: Mutex<Vec<T>>,
+    /// How many these are; none comes out before `culprit` has returned.
     holds: AtomicU64,
     /// Who did it.
     culprit: Mutex<Option<std::thread::ThreadId>>,
@@ -31,7 +32,7 @@ struct Faulty<T> {
 
 impl<T> Faulty<T> {
     fn new(fault: Fault, at: u64) -> Self {
-        let (queue, held) = (SegQueue::new(), Mutex::new(None));
+        let (queue, held) = (SegQueue::new(), Mutex::new(Vec::new()));
         Faulty {
             queue,
             fault,
@@ -54,11 +55,12 @@ impl<T: Clone> PushPop<T> for Faulty<T> {
     }
 
     fn pop(&self) -> Option<T> {
-        if self.holds.load(SeqCst) == 1
-            && let Some(held) = self.held.lock().unwrap().take()
-        {
-            self.holds.store(0, SeqCst);
-            return Some(held);
+        if self.holds.load(SeqCst) > 0 && self.culprit.lock().unwrap().is_none() {
+            let mut held = self.held.lock().unwrap();
+            if !held.is_empty() {
+                self.holds.fetch_sub(1, SeqCst);
+                return Some(held.remove(0));
+            }
         }
         if self.removals.fetch_add(1, SeqCst) != self.at {
             return self.queue.pop();
@@ -72,17 +74,19 @@ impl<T: Clone> PushPop<T> for Faulty<T> {
             }
             Fault::Duplicate => {
                 let value = self.queue.pop();
-                *self.held.lock().unwrap() = value.clone();
+                *self.held.lock().unwrap() = value.clone().into_iter().collect();
                 self.holds.store(1, SeqCst);
                 value
             }
             Fault::Reorder => {
-                let (first, second) = (self.queue.pop(), self.queue.pop());
-                *self.held.lock().unwrap() = first;
-                // Only when this removal has returned may the value come out that it overtook.
+                // Insertions that overlapped may come out in either order. Two of any three are of one thread, one after the other.
+                let held: Vec<T> = (0..2).filter_map(|_| self.queue.pop()).collect();
+                let last = self.queue.pop();
+                // Only when this removal has returned may the values come out that it overtook.
                 *self.culprit.lock().unwrap() = Some(std::thread::current().id());
-                self.holds.store(2, SeqCst);
-                second
+                self.holds.store(held.len() as u64, SeqCst);
+                *self.held.lock().unwrap() = held;
+                last
             }
         }
     }
@@ -113,9 +117,9 @@ fn injected(fault: Fault) -> bool {
                 for i in 0..operations {
                     queue.push(thread << 40 | i);
                     queue.pop();
-                    let me = Some(std::thread::current().id());
-                    if queue.inner().holds.load(SeqCst) == 2 && *queue.inner().culprit.lock().unwrap() == me {
-                        queue.inner().holds.store(1, SeqCst);
+                    if queue.inner().holds.load(SeqCst) > 0 {
+                        let me = std::thread::current().id();
+                        queue.inner().culprit.lock().unwrap().take_if(|culprit| *culprit == me);
                     }
                     if fault == Fault::None || !queue.inner().is_over() {
                         continue;
@@ -141,7 +145,8 @@ fn injected(fault: Fault) -> bool {
         while queue.pop().is_some() {}
     }
     let report = queue.report();
-    let rules: Vec<&str> = report.violations().iter().map(|violation| violation.rule).collect();
+    let mut rules: Vec<&str> = report.violations().iter().map(|violation| violation.rule).collect();
+    rules.dedup();
     println!("{fault:?} at removal {}: {rules:?} after {:?}", operations / 2, late.lock().unwrap());
     let expect: &[&str] = match fault {
         Fault::None => &[],
@@ -197,6 +202,10 @@ fn empty_answers_that_are_true_are_no_alarm() {
                 while i > taken.load(SeqCst) + 100 {
                     std::thread::yield_now();
                 }
+                // Empty now and then, whoever runs when.
+                while i % 1_000 == 999 && empty.load(SeqCst) < i / 10 {
+                    std::thread::yield_now();
+                }
                 queue.push(i);
             }
         });
@@ -210,7 +219,7 @@ fn empty_answers_that_are_true_are_no_alarm() {
         }
     });
     queue.examine();
-    assert!(empty.load(SeqCst) > 10, "it was empty now and then");
+    assert!(empty.load(SeqCst) >= VALUES / 11, "it was empty now and then");
     let report = queue.report();
     assert_eq!(report.violations(), []);
     // What could not be checked, because a thread got no processor for long, is said.
