@@ -8,9 +8,9 @@
 SELVEDGE_TEST(many_threads) {
     std::atomic<int> count{0};
     std::vector<std::thread> threads;
-    for (int i = 0; i < 70; i++)
+    for (int i = 0; i < 600; i++)
         threads.emplace_back([&] { count++; });
     for (auto &thread : threads)
         thread.join();
-    assert(count == 70);
+    assert(count == 600);
 }

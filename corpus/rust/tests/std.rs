@@ -1,6 +1,7 @@
 //! Ordinary Rust, with nothing but the standard library. The first word of a test's name is its verdict.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
+use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
 use std::thread;
@@ -430,8 +431,20 @@ fn uncontrolled_file() {
 #[test]
 fn uncontrolled_socket() {
     selvedge::explore(|| {
-        let (one, other) = std::os::unix::net::UnixStream::pair().unwrap();
-        drop((one, other));
+        drop(std::net::UdpSocket::bind("127.0.0.1:0"));
+    });
+}
+
+/// What one thread sends another receives, to the end.
+#[test]
+fn pass_pair_of_sockets() {
+    selvedge::explore(|| {
+        let (mut one, mut other) = std::os::unix::net::UnixStream::pair().unwrap();
+        let thread = thread::spawn(move || one.write_all(b"hi").unwrap());
+        let mut said = String::new();
+        other.read_to_string(&mut said).unwrap();
+        thread.join().unwrap();
+        assert_eq!(said, "hi");
     });
 }
 

@@ -14,7 +14,7 @@ use crate::program::hash;
 pub const VARIABLE: &str = "SELVEDGE_RUNTIME";
 /// The library's file name.
 const NAME: &str = "libselvedge_runtime.so";
-/// The library, in a release build, so that `cargo install` gives all there is. Builds for development do without: there the library lies
+/// The library, compressed, in a release build, so that `cargo install` gives all there is. Builds for development do without: there the library lies
 /// beside the executable, and it is always the newest.
 #[cfg(embedded)]
 const INSIDE: &[u8] = selvedge_embed::shared_library!(selvedge_runtime);
@@ -62,7 +62,9 @@ impl Places {
             }
             Places::Inside(Some(cache)) => {
                 let place = cache.join(format!("runtime-{:016x}", hash(INSIDE))).join(NAME);
-                return unpack(INSIDE, &place)
+                let unpacked = lz4_flex::decompress_size_prepended(INSIDE).map_err(io::Error::other);
+                return unpacked
+                    .and_then(|bytes| unpack(&bytes, &place))
                     .map_err(|error| format!("the runtime could not be unpacked to `{}`: {error}", place.display()));
             }
         };

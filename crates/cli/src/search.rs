@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use selvedge_protocol::{Reuse, Search, Settings};
+use selvedge_protocol::{Leaks, Reuse, Search, Settings};
 
 use crate::quantity;
 use crate::report::ci::OutputFlags;
@@ -52,6 +52,16 @@ pub struct SearchFlags {
     /// Which freed memory malloc hands out again
     #[arg(long, value_name = "NAME", default_value = "fifo")]
     reuse: ReuseName,
+
+    /// Whether data races are reported; with off they are allowed, and plain
+    /// accesses that race become steps of the search
+    #[arg(long, value_name = "on|off")]
+    races: Option<RacesName>,
+
+    /// What to do about threads that are still running when a test has returned
+    /// [default: report]
+    #[arg(long, value_name = "NAME")]
+    leaks: Option<LeaksName>,
 
     /// Explore each turn of a loop that only tries again, such as a failed
     /// compare-and-swap
@@ -111,10 +121,32 @@ enum ReuseName {
     Quarantine,
 }
 
+/// What is said of data races, as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum RacesName {
+    /// Reported
+    On,
+    /// Allowed
+    Off,
+}
+
+/// What to do about threads that are left over, as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum LeaksName {
+    /// Let them run to their end, and report one where nothing worse is found
+    Report,
+    /// Let them run to their end; one that never ends is no error either
+    Allow,
+    /// Stop at the first, as other errors do
+    Stop,
+}
+
 /// The flags as resolved.
 pub struct Asked {
     /// What the runtime is asked to do, with each test.
     pub search: Settings,
+    /// What is said of data races, if anything is: it takes the place of what objects say.
+    pub races: Option<bool>,
     /// How many processes may work.
     pub jobs: u32,
     /// Time for each test.
@@ -167,9 +199,15 @@ impl SearchFlags {
             ReuseName::Branch => Reuse::Branch,
             ReuseName::Quarantine => Reuse::Quarantine,
         };
+        let leaks = self.leaks.map(|leaks| match leaks {
+            LeaksName::Report => Leaks::Report,
+            LeaksName::Allow => Leaks::Allow,
+            LeaksName::Stop => Leaks::Stop,
+        });
         self.refuse_what_has_no_effect(search);
         let sampled = matches!(search, Search::Random | Search::Pct);
         let processors = || std::thread::available_parallelism().map_or(1, |count| count.get() as u32).min(256);
+        let races = self.races.map(|name| name == RacesName::On);
         let jobs = self.jobs.unwrap_or_else(processors);
         let search = Settings {
             search,
@@ -181,10 +219,12 @@ impl SearchFlags {
             time_max: self.time_max.map(|time| time.as_secs_f64()),
             reuse,
             retries: !self.no_retries,
+            leaks,
             jobs,
+            races: races != Some(false),
             ..Settings::default()
         };
         let (findings, json, html, output) = (self.findings, self.json, self.html, self.output);
-        Asked { search, jobs, time_max: self.time_max, findings, json, html, output }
+        Asked { search, races, jobs, time_max: self.time_max, findings, json, html, output }
     }
 }

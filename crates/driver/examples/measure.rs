@@ -19,15 +19,14 @@ fn measure() -> Result<(), String> {
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
     let runtime = profile.join("libselvedge_runtime.so");
     let compiler = Compiler { cc: "gcc".into(), flags: flags.to_vec(), include, runtime: runtime.clone() };
-    let directory = std::env::temp_dir().join(format!("selvedge-measure-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
+    let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let directory = scratch.path();
     let path = directory.join("program");
     compile(&compiler, &[PathBuf::from(file)], &path).map_err(|error| error.to_string())?;
     let runs_max = std::env::var("RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(u64::MAX);
     let settings = Settings { search, runs_max, ..Settings::default() };
     let program = Program::new(path, &runtime).map_err(|error| error.to_string())?;
-    let session = run(&program, &settings, &directory).map_err(|error| error.to_string());
-    let _ = std::fs::remove_dir_all(&directory);
+    let session = run(&program, &settings, directory).map_err(|error| error.to_string());
     for test in session?.report.tests {
         let rate = test.runs as f64 / test.cpu_seconds.max(1e-9);
         println!(

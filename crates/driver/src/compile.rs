@@ -4,8 +4,9 @@
 mod announced;
 mod assembler;
 mod assembly;
+mod barriers;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -78,7 +79,7 @@ impl fmt::Display for CompileError {
 impl std::error::Error for CompileError {}
 
 /// What the objects of a test call in the runtime instead of libc, libatomic, libstdc++ and GoogleTest.
-const WRAPPED: [&str; 80] = [
+const WRAPPED: [&str; 93] = [
     "memcpy",
     "memmove",
     "memset",
@@ -143,6 +144,19 @@ const WRAPPED: [&str; 80] = [
     "wmemcpy",
     "wmemmove",
     "wmemset",
+    "qsort",
+    "qsort_r",
+    "fread",
+    "fgets",
+    "strftime",
+    "localtime_r",
+    "gmtime_r",
+    "sscanf",
+    "fscanf",
+    "scanf",
+    "__isoc99_sscanf",
+    "__isoc99_fscanf",
+    "__isoc99_scanf",
     "__atomic_load",
     "__atomic_store",
     "__atomic_exchange",
@@ -197,8 +211,12 @@ impl Compiler {
     /// What a compilation is given: for those who compile by themselves.
     pub fn compile_flags(&self) -> Vec<OsString> {
         let mut flags: Vec<OsString> = self.instrument().into_iter().map(Into::into).collect();
-        flags.extend(["-I".into(), self.include.clone().into_os_string()]);
-        flags.extend(["-isystem".into(), self.include.join(BEFORE_LIBSTDCXX).into_os_string()]);
+        // In one word each: build systems leave out words that come twice.
+        for (flag, directory) in [("-I", self.include.clone()), ("-isystem", self.include.join(BEFORE_LIBSTDCXX))] {
+            let mut word = OsString::from(flag);
+            word.push(directory);
+            flags.push(word);
+        }
         flags
     }
 
@@ -237,6 +255,8 @@ impl Compiler {
             // Its pass leaves out accesses to more than sixteen bytes, which it makes of loops where the processor has such.
             flags.extend(["-fno-vectorize", "-fno-slp-vectorize"]);
             flags.extend(["-mllvm", "-tsan-distinguish-volatile=1", "-mllvm", crate::rust::WITHOUT_ENTRIES]);
+            // Else it leaves out what is read before it is written, and nobody knows when that was.
+            flags.extend(["-mllvm", "-tsan-instrument-read-before-write=1"]);
         } else {
             flags.extend([
                 "-O1",
@@ -264,8 +284,7 @@ impl Compiler {
         // What is optimised at the link is not compiled before. The tables say where functions begin and end.
         // Functions that check sizes have names of their own.
         arguments.extend(["-fno-lto", "-fasynchronous-unwind-tables", "-U_FORTIFY_SOURCE"].map(Into::into));
-        arguments.extend(["-S".into(), source.into(), "-o".into(), text.clone().into_os_string()]);
-        self.invoke(&program, arguments)?;
+        self.compile_to_text(&program, arguments, source, cpp, &text)?;
         let sequences = !cpp || self.is_before_cpp20(&program, flags)?;
         let author = if self.is_clang() { Author::Clang } else { Author::Gcc };
         let file = |error: std::io::Error| CompileError::File(text.clone(), error);
@@ -276,6 +295,35 @@ impl Compiler {
         arguments.extend(flags.iter().filter(|flag| is_for_assembler(flag)).map(Into::into));
         arguments.extend(["-c".into(), text.clone().into_os_string(), "-o".into(), object.into()]);
         self.invoke(&program, arguments)
+    }
+
+    /// Compiles to assembly: once more with marks in it if there are barriers that leave nothing there.
+    fn compile_to_text(
+        &self,
+        program: &str,
+        flags: Vec<OsString>,
+        source: &Path,
+        cpp: bool,
+        text: &Path,
+    ) -> Result<(), CompileError> {
+        let (rule, preprocessed) = (text.with_extension("d"), text.with_extension("i"));
+        let file = |error: std::io::Error| CompileError::File(text.to_path_buf(), error);
+        let with = |more: &[&OsStr]| {
+            let more = more.iter().map(|&one| one.to_owned());
+            flags.iter().cloned().chain(more).collect::<Vec<_>>()
+        };
+        let (to, rule_to) = (["-o".as_ref(), text.as_os_str()], ["-MD".as_ref(), "-MF".as_ref(), rule.as_os_str()]);
+        self.invoke(program, with(&[&["-S".as_ref(), source.as_os_str()], &to[..], &rule_to].concat()))?;
+        if !barriers::any(&barriers::files(&std::fs::read_to_string(&rule).map_err(file)?)) {
+            return Ok(());
+        }
+        self.invoke(program, with(&["-E".as_ref(), source.as_os_str(), "-o".as_ref(), preprocessed.as_os_str()]))?;
+        let whole = std::fs::read(&preprocessed).map_err(file)?;
+        std::fs::write(&preprocessed, barriers::marked(&String::from_utf8_lossy(&whole))).map_err(file)?;
+        // What there is to warn of has been said. The text is in the language that it was in, without what is left to the preprocessor.
+        let language = if cpp { "c++-cpp-output" } else { "cpp-output" };
+        let again = ["-w".as_ref(), "-x".as_ref(), language.as_ref(), "-S".as_ref(), preprocessed.as_os_str()];
+        self.invoke(program, with(&[&again[..], &to].concat()))
     }
 
     /// Whether the compiler takes C++ before C++20 for what it compiles. It asks the compiler, where the flags say nothing.

@@ -187,10 +187,10 @@ pub fn toolchain(cache: &Path) -> Result<Toolchain, RustError> {
 /// Makes a sysroot whose standard library is instrumented, below `cache`, unless it is there already and whole; where it is.
 pub fn prepare_sysroot(cache: &Path) -> Result<PathBuf, RustError> {
     let Toolchain { sysroot: made, prepared, commit, .. } = toolchain(cache)?;
+    remove_unfinished(cache);
     if prepared {
         return Ok(made);
     }
-    remove_unfinished(cache);
     // Made under another name first: whoever prepares the same one at the same time, or is interrupted, disturbs nobody.
     let unfinished = cache.join(format!("unfinished-{commit}-{}", std::process::id()));
     let done = make_sysroot(&unfinished, &commit).and_then(|()| replace(&unfinished, &made, &commit));
@@ -376,26 +376,26 @@ mod tests {
     use super::*;
 
     /// A directory of the test's own.
-    fn scratch(name: &str) -> PathBuf {
-        let directory = std::env::temp_dir().join(format!("selvedge-rust-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&directory);
-        std::fs::create_dir_all(directory.join("lib")).unwrap();
+    fn scratch() -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("lib")).unwrap();
         directory
     }
 
     #[test]
     fn a_copy_that_was_damaged_is_not_whole() {
-        let directory = scratch("whole");
+        let scratch = scratch();
+        let directory = scratch.path();
         let (library, link, done) = (directory.join("lib/a.rlib"), directory.join("lib/b.so"), directory.join(DONE));
         let make = || {
             let _ = std::fs::remove_file(&link);
             std::fs::write(&library, "the bytes of a library").unwrap();
             std::os::unix::fs::symlink(&library, &link).unwrap();
-            std::fs::write(&done, inventory(&directory, "c").unwrap()).unwrap();
-            assert!(is_whole(&directory, "c"));
+            std::fs::write(&done, inventory(directory, "c").unwrap()).unwrap();
+            assert!(is_whole(directory, "c"));
         };
         make();
-        assert!(!is_whole(&directory, "another toolchain"));
+        assert!(!is_whole(directory, "another toolchain"));
         let damages: [&dyn Fn(); 6] = [
             &|| std::fs::write(&library, "the bytes of a").unwrap(),
             &|| std::fs::write(&library, "the bytes of a Library").unwrap(),
@@ -407,21 +407,20 @@ mod tests {
         for (number, damage) in damages.iter().enumerate() {
             make();
             damage();
-            assert!(!is_whole(&directory, "c"), "damage {number}");
+            assert!(!is_whole(directory, "c"), "damage {number}");
         }
-        std::fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]
     fn what_was_interrupted_is_removed() {
-        let directory = scratch("interrupted");
+        let scratch = scratch();
+        let directory = scratch.path();
         // No process has a number as large as that.
         let (dead, alive) = ("unfinished-c-4000000000".to_owned(), format!("unfinished-c-{}", std::process::id()));
         for name in [&dead, &alive] {
             std::fs::create_dir(directory.join(name)).unwrap();
         }
-        remove_unfinished(&directory);
+        remove_unfinished(directory);
         assert!(!directory.join(dead).exists() && directory.join(alive).exists() && directory.join("lib").exists());
-        std::fs::remove_dir_all(&directory).unwrap();
     }
 }

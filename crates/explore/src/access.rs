@@ -9,11 +9,11 @@ use std::fmt;
 
 /// A thread, numbered from 0 in the order of creation. The number is the same in every run that creates it in the same order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Thread(pub u8);
+pub struct Thread(pub u16);
 
 impl Thread {
     /// How many threads one run may create.
-    pub const MAX: usize = 64;
+    pub const MAX: usize = 512;
 
     /// The thread's number, as an index.
     pub fn index(self) -> usize {
@@ -67,6 +67,9 @@ pub enum Condition {
     Always,
     /// It succeeds exactly when it finds this value: a compare and exchange, a try-lock.
     Equals(u64),
+    /// It succeeds exactly when the value found is not less: so many bytes in a pipe, so much room. One that waits goes when
+    /// this holds of any of its accesses that wait.
+    AtLeast(u64),
     /// On the value found, in some other way.
     Unknown,
 }

@@ -14,6 +14,7 @@ mod part;
 mod point;
 mod rng;
 mod strategy;
+mod threads;
 mod trace;
 
 pub mod dpor;
@@ -31,4 +32,5 @@ pub use strategy::pct::Pct;
 pub use strategy::random::Random;
 pub use strategy::replay::Replay;
 pub use strategy::serial::Serial;
+pub use threads::Threads;
 pub use trace::{Choice, Pick, Step, Trace};

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::access::{Access, Thread};
 use crate::part::Part;
+use crate::threads::Threads;
 use crate::trace::Trace;
 
 /// Whether a thread can make its next step.
@@ -29,6 +30,11 @@ pub struct Pending {
 }
 
 impl Pending {
+    /// Those that are as ready as that.
+    pub fn of_readiness(pending: &[Pending], readiness: Readiness) -> Threads {
+        pending.iter().filter(|pending| pending.readiness == readiness).map(|pending| pending.thread).collect()
+    }
+
     /// Whether the step is possible now.
     #[inline]
     pub fn is_enabled(&self) -> bool {
@@ -43,22 +49,13 @@ pub struct ChoicePoint<'a> {
     pub trace: &'a Trace,
     /// Every thread that was created and has not ended, in the order of creation.
     pub pending: &'a [Pending],
-    /// The threads that are [`Readiness::Ready`], one bit each.
-    pub ready: u64,
-    /// The threads that are [`Readiness::Held`], one bit each.
-    pub held: u64,
+    /// The threads that are [`Readiness::Ready`].
+    pub ready: &'a Threads,
+    /// The threads that are [`Readiness::Held`].
+    pub held: &'a Threads,
 }
 
 impl<'a> ChoicePoint<'a> {
-    /// The moment after these steps, with these threads.
-    pub fn new(trace: &'a Trace, pending: &'a [Pending]) -> Self {
-        let with = |readiness: Readiness| {
-            let threads = pending.iter().filter(|pending| pending.readiness == readiness);
-            threads.fold(0, |set, pending| set | 1 << pending.thread.index())
-        };
-        ChoicePoint { trace, pending, ready: with(Readiness::Ready), held: with(Readiness::Held) }
-    }
-
     /// Who made the last step.
     #[inline]
     pub fn current(&self) -> Option<Thread> {
@@ -71,16 +68,16 @@ impl<'a> ChoicePoint<'a> {
         self.pending.iter().find(|pending| pending.thread == thread)
     }
 
-    /// The threads to choose from, one bit each: those that are ready, or, when nobody is, those that are held.
+    /// The threads to choose from: those that are ready, or, when nobody is, those that are held.
     #[inline]
-    pub fn available(&self) -> u64 {
-        if self.ready == 0 { self.held } else { self.ready }
+    pub fn available(&self) -> &Threads {
+        if self.ready.is_empty() { self.held } else { self.ready }
     }
 
     /// Whether running another thread now would take the processor from one that could go on.
     #[inline]
     pub fn preempts(&self) -> bool {
-        self.current().is_some_and(|thread| self.ready >> thread.index() & 1 == 1)
+        self.current().is_some_and(|thread| self.ready.contains(thread.index()))
     }
 }
 
@@ -158,8 +155,8 @@ pub trait Strategy {
     /// Who goes next. Called once before every step, also when only one thread can go.
     fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision;
 
-    /// The same where no more counts than who is ready, one bit each and at least one, and who made the last step; nobody is held.
-    /// `None` when the strategy has to see more, and then nothing was decided.
+    /// The same where no more counts than who is ready, at least one, and who made the last step; nobody is held, and none has a number beyond the first word of
+    /// [`Threads`], which is what this is. `None` when the strategy has to see more, and then nothing was decided.
     fn choose_among(&mut self, ready: u64, last: Option<Thread>) -> Option<Thread> {
         let _ = (ready, last);
         None

@@ -15,14 +15,22 @@ use std::sync::{Mutex, PoisonError};
 /// Something that not every machine has. `CONTRIBUTING.md` lists them all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
+    /// Boost.Test.
+    BoostTest,
     /// Chromium, in which pages are opened.
     Browser,
+    /// Catch2, version 2.
+    Catch2,
     /// Any version of clang.
     Clang,
     /// Clang 19: some programs are known to be special with its code only.
     Clang19,
+    /// CMake.
+    CMake,
     /// A C++ compiler: `gcc` takes C++ sources.
     Cpp,
+    /// doctest.
+    Doctest,
     /// gcc 12 or later, whose library has atomic shared pointers.
     Gcc12,
     /// gdb.
@@ -39,11 +47,15 @@ pub enum Need {
 
 impl Need {
     /// All of them.
-    pub const ALL: [Need; 10] = [
+    pub const ALL: [Need; 14] = [
+        Need::BoostTest,
         Need::Browser,
+        Need::Catch2,
         Need::Clang,
         Need::Clang19,
+        Need::CMake,
         Need::Cpp,
+        Need::Doctest,
         Need::Gcc12,
         Need::Gdb,
         Need::Histories,
@@ -55,10 +67,14 @@ impl Need {
     /// Its name in `SELVEDGE_REQUIRED`.
     pub fn name(self) -> &'static str {
         match self {
+            Need::BoostTest => "boost-test",
             Need::Browser => "browser",
+            Need::Catch2 => "catch2",
             Need::Clang => "clang",
             Need::Clang19 => "clang-19",
+            Need::CMake => "cmake",
             Need::Cpp => "c++",
+            Need::Doctest => "doctest",
             Need::Gcc12 => "gcc-12",
             Need::Gdb => "gdb",
             Need::Histories => "histories",
@@ -178,7 +194,7 @@ mod tests {
         }
         let unknown = std::panic::catch_unwind(|| is_required("gbd", Need::Gdb));
         let said = *unknown.expect_err("it is no name").downcast::<String>().expect("a sentence");
-        assert!(said.starts_with("SELVEDGE_REQUIRED: expected `all` or some of browser, clang,"), "{said}");
+        assert!(said.starts_with("SELVEDGE_REQUIRED: expected `all` or some of boost-test, browser,"), "{said}");
         assert!(said.ends_with("found `gbd`"), "{said}");
     }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::finding::FindingKind;
-use crate::step::Waits;
+use crate::step::{Place, Waits};
 
 /// Why a run ended where it did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,13 +21,15 @@ pub enum Cause {
         /// In which function.
         function: String,
     },
-    /// An assertion of GoogleTest failed.
-    GoogleTest {
+    /// An assertion of a test framework failed.
+    Framework {
+        /// Which.
+        framework: Framework,
         /// In which file.
         file: String,
         /// In which line.
         line: i32,
-        /// What GoogleTest says of it.
+        /// What it says of it.
         text: String,
     },
     /// The program's `main` returned something else than zero.
@@ -64,7 +66,7 @@ pub enum Cause {
         bystanders: Bystanders,
     },
     /// The test returned while a thread was still running.
-    LeftRunning(u8),
+    LeftRunning(u16),
     /// The run came back to a state that it had been in.
     Endless {
         /// How many steps it had made.
@@ -97,7 +99,7 @@ pub enum Cause {
         /// Whether the other access writes.
         write: bool,
         /// Who makes it.
-        thread: u8,
+        thread: u16,
         /// From where.
         pc: u64,
     },
@@ -111,6 +113,15 @@ pub enum Cause {
         address: u64,
         /// Whether it was in use before.
         freed: bool,
+    },
+    /// An access to a variable of a thread that has ended.
+    Gone {
+        /// Whether it writes.
+        write: bool,
+        /// How many bytes.
+        size: u64,
+        /// In whose stack.
+        thread: u16,
     },
     /// Something was freed that is no block in use.
     BadFree {
@@ -142,7 +153,7 @@ pub enum Cause {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
     /// Which.
-    pub thread: u8,
+    pub thread: u16,
     /// For what.
     pub waits: Waits,
 }
@@ -155,7 +166,7 @@ pub struct Bystanders(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deep {
     /// Which.
-    pub thread: u8,
+    pub thread: u16,
     /// How much of its stack it uses.
     pub kib: u64,
 }
@@ -175,6 +186,8 @@ pub enum Signal {
     IllegalInstruction,
     /// `SIGABRT`.
     Aborted,
+    /// `SIGPIPE`.
+    BrokenPipe,
     /// Another one.
     Other,
 }
@@ -200,7 +213,7 @@ pub struct Race {
     /// What the other did.
     pub there: Touch,
     /// Who that is.
-    pub thread: u8,
+    pub thread: u16,
     /// From where it did it.
     pub pc: u64,
 }
@@ -274,13 +287,15 @@ pub enum Noun {
 pub enum Fault {
     /// It was destroyed.
     Destroyed,
+    /// Nobody initialised it, and it has no initialiser.
+    Uninitialised,
     /// Its memory was freed.
     Freed {
         /// Where it lay.
         address: u64,
     },
     /// Another thread holds it.
-    HeldBy(u8),
+    HeldBy(u16),
     /// Nobody holds it.
     HeldByNobody,
     /// The thread does not hold it.
@@ -288,16 +303,16 @@ pub enum Fault {
     /// The mutex that a wait is called with is not held.
     WithoutMutex,
     /// Another thread holds it while it is made or ended.
-    WhileHeldBy(u8),
+    WhileHeldBy(u16),
     /// Another thread waits for it while it is made or ended.
-    WhileAwaitedBy(u8),
+    WhileAwaitedBy(u16),
 }
 
 /// A wrong use of a lock or a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Misuse {
     /// Who.
-    pub thread: u8,
+    pub thread: u16,
     /// Does what.
     pub deed: Deed,
     /// To what.
@@ -335,6 +350,15 @@ pub enum Out {
     WaitsInCall(i64),
     /// A thread computes without any access that is seen.
     Computes,
+    /// A thread goes round a loop that only reads, by plain accesses from these places.
+    Looks(Vec<u64>),
+    /// A data race is allowed, and the accesses cannot be steps.
+    AllowedRace {
+        /// The race.
+        race: Race,
+        /// Where the access is that came second.
+        pc: u64,
+    },
     /// What an instruction answers.
     Answer(String),
     /// Inline assembly with an instruction.
@@ -343,6 +367,23 @@ pub enum Out {
     Unknown(String),
     /// Inline assembly beside plain accesses.
     MixedAssembly(Race),
+    /// Code that was not instrumented synchronises there.
+    Uninstrumented(Option<Place>),
+}
+
+/// A framework that tests are written with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Framework {
+    /// GoogleTest.
+    GoogleTest,
+    /// Catch2, versions 2 and 3.
+    Catch2,
+    /// doctest.
+    Doctest,
+    /// Boost.Test.
+    BoostTest,
 }
 
 /// Why a call leads out of what is controlled.
@@ -368,8 +409,12 @@ pub enum Outside {
     Random,
     /// The kernel is waited for.
     Kernel,
+    /// A descriptor is used in a way that is not followed.
+    Descriptor,
     /// OpenMP.
     OpenMp,
+    /// The runner of a test framework is asked for.
+    Runner,
 }
 
 impl Cause {
@@ -377,7 +422,7 @@ impl Cause {
     /// they wait for, which whoever makes the finding knows.
     pub fn kind(&self) -> FindingKind {
         match self {
-            Cause::Assertion { .. } | Cause::GoogleTest { .. } | Cause::MainReturned(_) => FindingKind::Assertion,
+            Cause::Assertion { .. } | Cause::Framework { .. } | Cause::MainReturned(_) => FindingKind::Assertion,
             Cause::Panic { .. } => FindingKind::Panic,
             Cause::Terminate | Cause::Abort | Cause::Exit(_) | Cause::Signal { .. } | Cause::StackOverflow => {
                 FindingKind::Crash
@@ -390,7 +435,9 @@ impl Cause {
             Cause::TooLong { .. } => FindingKind::StepLimit,
             Cause::Diverged { .. } => FindingKind::Nondeterminism,
             Cause::Race(_) => FindingKind::DataRace,
-            Cause::FreeRace { .. } | Cause::Access { freed: true, .. } => FindingKind::UseAfterFree,
+            Cause::FreeRace { .. } | Cause::Access { freed: true, .. } | Cause::Gone { .. } => {
+                FindingKind::UseAfterFree
+            }
             Cause::Access { .. } => FindingKind::OutOfBounds,
             Cause::BadFree { .. } => FindingKind::DoubleFree,
             Cause::Misuse(Misuse { fault: Fault::Freed { .. }, .. }) => FindingKind::UseAfterFree,
@@ -404,11 +451,25 @@ impl Cause {
     }
 
     /// The other access of a race, where there is one: who made it, from where, and how.
-    pub fn other(&self) -> Option<(u8, u64, Touch)> {
+    pub fn other(&self) -> Option<(u16, u64, Touch)> {
         match self {
-            Cause::Race(race) | Cause::Out(Out::MixedAssembly(race)) => Some((race.thread, race.pc, race.there)),
+            Cause::Race(race) | Cause::Out(Out::MixedAssembly(race) | Out::AllowedRace { race, .. }) => {
+                Some((race.thread, race.pc, race.there))
+            }
             Cause::FreeRace { write, thread, pc, .. } => Some((*thread, *pc, Touch { write: *write, atomic: false })),
             _ => None,
+        }
+    }
+
+    /// The places whose plain accesses have to be steps before more can be said: a search that sees this starts over with them.
+    pub fn plain_steps(&self) -> Vec<u64> {
+        match self {
+            Cause::Out(Out::Looks(places)) => places.clone(),
+            Cause::Out(Out::AllowedRace { race, pc }) => {
+                let both = [(race.here, *pc), (race.there, race.pc)];
+                both.into_iter().filter(|(touch, _)| !touch.atomic).map(|(_, pc)| pc).collect()
+            }
+            _ => vec![],
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::cause::Cause;
-use crate::settings::Settings;
+use crate::settings::{Leaks, Settings};
 use crate::step::{OtherAccess, Place, Step, ThreadRecord};
 
 /// What went wrong.
@@ -109,7 +109,7 @@ pub struct Finding {
     /// Why, as data: [`crate::words::cause`] says it in a sentence.
     pub cause: Cause,
     /// Who ran when it went wrong.
-    pub thread: u8,
+    pub thread: u16,
     /// Where, if it is a place.
     pub place: Option<Place>,
     /// Which run of the search it was, from 1.
@@ -165,6 +165,11 @@ impl fmt::Display for FindingError {
 impl std::error::Error for FindingError {}
 
 impl Finding {
+    /// Whether it is told where nothing worse is found only, and does not end a search.
+    pub fn is_last_resort(&self) -> bool {
+        self.kind == FindingKind::LeakedThread && self.settings.leaks() == Leaks::Report
+    }
+
     /// The name of the format.
     pub const FORMAT: &'static str = "selvedge-finding";
     /// The version of the format.

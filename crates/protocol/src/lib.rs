@@ -22,7 +22,8 @@ pub mod wire;
 pub mod words;
 
 pub use cause::{
-    Bystanders, Cause, Deed, Deep, Fault, FreedBlock, Misuse, Noun, Out, Outside, Race, Signal, Touch, Waiting,
+    Bystanders, Cause, Deed, Deep, Fault, Framework, FreedBlock, Misuse, Noun, Out, Outside, Race, Signal, Touch,
+    Waiting,
 };
 pub use explanation::{
     Against, Causality, Closest, Explanation, Language, Operation, OperationEnd, Order, Reading, Refusal, RefusalWhy,
@@ -34,8 +35,8 @@ pub use object::{
     QuasiCounts, QuasiRecord, RandomPlan,
 };
 pub use options::{Declared, Given, ObjectOptions, OptionError};
-pub use report::{CoverageRecord, Host, Report, TestReport};
+pub use report::{CoverageRecord, Host, PlainSteps, Report, TestReport};
 pub use schedule::{ScheduleError, schedule_from_text, schedule_to_text};
-pub use settings::{Reuse, Search, Settings};
+pub use settings::{Leaks, Reuse, Search, Settings};
 pub use step::{Access, Class, OtherAccess, Place, Step, StepKind, ThreadRecord, Verb, Waits, WaitsFor};
 pub use trouble::{ObjectTrouble, Phase, SearchTrouble, Shortfall};

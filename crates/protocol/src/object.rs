@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::explanation::{Against, Causality, Explanation, Language, Order, Reading};
 use crate::finding::Finding;
-use crate::report::{CoverageRecord, TestReport};
+use crate::report::{CoverageRecord, PlainSteps, TestReport};
 use crate::trouble::{ObjectTrouble, Shortfall};
 
 /// What is wrong with an object.
@@ -262,6 +262,9 @@ pub struct ObjectReport {
     pub unknowns: Vec<Finding>,
     /// Why it cannot be tested at all.
     pub error: Option<ObjectTrouble>,
+    /// Plain accesses that were steps, in any matrix.
+    #[serde(default, skip_serializing_if = "PlainSteps::is_empty")]
+    pub plain_steps: PlainSteps,
 }
 
 impl ObjectReport {
@@ -292,6 +295,7 @@ impl ObjectReport {
             findings: Vec::new(),
             unknowns: Vec::new(),
             error: None,
+            plain_steps: PlainSteps::default(),
         }
     }
 
@@ -315,6 +319,7 @@ impl ObjectReport {
             histories: self.histories,
             findings: self.findings.iter().map(|found| found.finding.clone()).collect(),
             unknowns: self.unknowns.clone(),
+            plain_steps: self.plain_steps.clone(),
             ..TestReport::new(&self.object)
         }
     }

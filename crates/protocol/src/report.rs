@@ -6,6 +6,7 @@ use selvedge_explore::Coverage;
 
 use crate::finding::{Finding, FindingKind};
 use crate::settings::Settings;
+use crate::step::Place;
 use crate::trouble::SearchTrouble;
 
 /// How much was covered, as the runtime tells it.
@@ -45,6 +46,29 @@ impl From<Coverage> for CoverageRecord {
             Coverage::Replayed => CoverageRecord::Replayed,
             _ => CoverageRecord::Partial,
         }
+    }
+}
+
+/// Plain accesses that are steps, because they race and may, or because a loop waits for what they read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlainSteps {
+    /// From where.
+    pub places: Vec<Place>,
+    /// How many runs were made before all of these were known. They count for nothing.
+    pub runs_before: u64,
+}
+
+impl PlainSteps {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// These and those of another part of the search.
+    pub fn join(&mut self, other: PlainSteps) {
+        self.runs_before += other.runs_before;
+        let new: Vec<Place> = other.places.into_iter().filter(|place| !self.places.contains(place)).collect();
+        self.places.extend(new);
     }
 }
 
@@ -90,6 +114,9 @@ pub struct TestReport {
     /// Whether a worker ended without an answer, so that the search could not go on.
     #[serde(default)]
     pub worker_lost: bool,
+    /// Plain accesses that are steps.
+    #[serde(default, skip_serializing_if = "PlainSteps::is_empty")]
+    pub plain_steps: PlainSteps,
 }
 
 impl TestReport {
@@ -113,12 +140,13 @@ impl TestReport {
             findings: vec![],
             unknowns: vec![],
             worker_lost: false,
+            plain_steps: PlainSteps::default(),
         }
     }
 
-    /// Whether the like of it is kept: the same kind at the same place, and of runs without an end any.
+    /// Whether the like of it is kept: the same kind at the same place, and of runs without an end any; and so of threads that were left over.
     pub fn knows(&self, found: &Finding) -> bool {
-        let anywhere = found.kind == FindingKind::StepLimit;
+        let anywhere = found.kind == FindingKind::StepLimit || found.is_last_resort();
         let same = |other: &Finding| other.kind == found.kind && (anywhere || other.place == found.place);
         self.findings.iter().chain(&self.unknowns).any(same)
     }
@@ -131,13 +159,22 @@ impl TestReport {
         }
     }
 
-    /// Whether something was seen that ends a search. A run without an end says nothing of the others, which go on.
+    /// Whether something was seen that ends a search. A run without an end says nothing of the others, which go on; and where a thread is left over others may show worse.
     pub fn ends_search(&self) -> bool {
-        !self.findings.is_empty() || self.unknowns.iter().any(|found| found.kind != FindingKind::StepLimit)
+        self.findings.iter().any(|found| !found.is_last_resort())
+            || self.unknowns.iter().any(|found| found.kind != FindingKind::StepLimit)
     }
 
-    /// The same, where runs that could not be looked at as a whole claim nothing.
+    /// Whether the search has to start over, if it can: some plain accesses should have been steps.
+    pub fn asks_for_steps(&self) -> bool {
+        self.unknowns.iter().any(|found| !found.cause.plain_steps().is_empty())
+    }
+
+    /// What was seen, where runs that could not be looked at as a whole claim nothing, and what is told where there is nothing worse is left out where there is.
     pub fn limited(mut self) -> Self {
+        if self.findings.iter().any(|found| !found.is_last_resort() && !found.settings.keep_going) {
+            self.findings.retain(|found| !found.is_last_resort());
+        }
         if (self.forgotten > 0 || !self.unknowns.is_empty()) && self.findings.is_empty() {
             (self.coverage, self.bound) = (CoverageRecord::Partial, None);
         }

@@ -70,7 +70,7 @@ pub fn schedule_from_text(text: &str) -> Result<Vec<Choice>, ScheduleError> {
             continue;
         }
         let (thread, times) = word.split_once('*').unwrap_or((word, "1"));
-        let thread: u8 = thread.parse().map_err(|_| wrong())?;
+        let thread: u16 = thread.parse().map_err(|_| wrong())?;
         let times: usize = times.parse().map_err(|_| wrong())?;
         if usize::from(thread) >= Thread::MAX {
             return Err(wrong());
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn wrong_words() {
-        for wrong in ["x", "64", "1*", "*2", "p", "p-1", "1*x", "300", "é*2"] {
+        for wrong in ["x", "512", "1*", "*2", "p", "p-1", "1*x", "70000", "é*2"] {
             assert_eq!(schedule_from_text(wrong), Err(ScheduleError::Word(wrong.into())), "{wrong}");
         }
         assert_eq!(schedule_from_text("0*99999999999"), Err(ScheduleError::TooLong));

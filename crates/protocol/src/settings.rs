@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::step::Place;
+
 /// How the schedules are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -57,6 +59,18 @@ pub enum Reuse {
     Quarantine,
 }
 
+/// What is done about threads that are still running when a test has returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Leaks {
+    /// They run to their end, and one that was left over is told where nothing worse is found.
+    Report,
+    /// They run to their end, and nothing is said of it.
+    Allow,
+    /// One that is left over ends the search.
+    Stop,
+}
+
 /// Everything that decides what a session does. Given back, it does the same again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -83,14 +97,19 @@ pub struct Settings {
     pub call: u32,
     /// Go on after a finding, up to one of each kind and place.
     pub keep_going: bool,
-    /// Report data races on plain accesses.
+    /// Report data races on plain accesses. Where they are allowed, plain accesses that race become steps.
     pub races: bool,
+    /// The plain accesses from these places are steps from the beginning. A finding says here which were.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub plain_steps: Vec<Place>,
     /// Look for them in every run, and not only in one of each class of runs that differ in the order of independent steps.
     pub races_in_every_run: bool,
     /// Treat a thread that goes round a loop without effect as waiting for what it read to change.
     pub spins: bool,
     /// Do not search what follows from attempts that failed and that the code would only make again (`dpor`).
     pub retries: bool,
+    /// What is done about threads that are left over; `None` where nothing is said, and then it depends on what is tested.
+    pub leaks: Option<Leaks>,
     /// Put every distinct history into the report.
     pub histories: bool,
     /// Repeat this schedule instead of searching.
@@ -120,9 +139,11 @@ impl Default for Settings {
             call: 0,
             keep_going: false,
             races: true,
+            plain_steps: vec![],
             races_in_every_run: false,
             spins: true,
             retries: true,
+            leaks: None,
             histories: false,
             replay: None,
             stop_at_failure: false,
@@ -130,5 +151,12 @@ impl Default for Settings {
             jobs: 1,
             slice: 0.5,
         }
+    }
+}
+
+impl Settings {
+    /// What is done about threads that a test leaves over.
+    pub fn leaks(&self) -> Leaks {
+        self.leaks.unwrap_or(Leaks::Report)
     }
 }

@@ -64,8 +64,30 @@ pub enum Class {
     Barrier,
     /// The memory that `malloc` hands out.
     Heap,
+    /// A pipe, with the number of the end that is used in place of the address.
+    Pipe,
+    /// One of a pair of sockets, with its number in place of the address.
+    Socket,
+    /// An `eventfd`, with its number in place of the address.
+    EventFd,
+    /// A `timerfd`, with its number in place of the address.
+    TimerFd,
+    /// An `epoll`, with its number in place of the address.
+    Epoll,
+    /// The numbers of descriptors.
+    Descriptors,
     /// Something else of the runtime.
     Other,
+}
+
+impl Class {
+    /// Whether the number of a descriptor is in place of the address.
+    pub fn is_descriptor(self) -> bool {
+        matches!(
+            self,
+            Class::Pipe | Class::Socket | Class::EventFd | Class::TimerFd | Class::Epoll | Class::Descriptors
+        )
+    }
 }
 
 /// A step on memory or on an object.
@@ -119,7 +141,7 @@ pub enum StepKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// Who.
-    pub thread: u8,
+    pub thread: u16,
     /// What.
     pub kind: StepKind,
     /// From where.
@@ -169,6 +191,14 @@ pub enum WaitsFor {
     Once,
     /// A wake-up, from a queue of this kind.
     WakeUp(Class),
+    /// Something to read, from a descriptor of this kind, whose number is in place of the address.
+    Data(Class),
+    /// Room to write, to a descriptor of this kind, whose number is in place of the address.
+    Room(Class),
+    /// That any of several descriptors is ready.
+    Ready,
+    /// A loop goes round that looks at a descriptor of this kind, whose number is in place of the address.
+    Looks(Class),
     /// A loop goes round until something changes.
     Change,
     /// A loop goes round until a thread ends, whose number is in place of the address.
@@ -185,14 +215,14 @@ pub struct Waits {
     /// Which one.
     pub object: u64,
     /// The thread that has it, where one does.
-    pub held_by: Option<u8>,
+    pub held_by: Option<u16>,
 }
 
 /// A thread at the end of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadRecord {
     /// Its number.
-    pub thread: u8,
+    pub thread: u16,
     /// Whether it had ended.
     pub ended: bool,
     /// What it was waiting for.

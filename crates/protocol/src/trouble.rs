@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::cause::{Cause, Race};
+use crate::cause::Cause;
 use crate::object::ObjectKind;
 
 /// Why no search was made.
@@ -18,6 +18,13 @@ pub enum SearchTrouble {
         flag: String,
         /// The test.
         test: String,
+    },
+    /// A flag that is about tests, and an object.
+    FlagOfTests {
+        /// The flag.
+        flag: String,
+        /// The object.
+        object: String,
     },
     /// The addresses of the controlled heap are taken.
     HeapTaken,
@@ -121,13 +128,6 @@ pub enum Shortfall {
     PhaseOneEndless,
     /// The object has threads of its own, and its serial behaviours took more than so many runs.
     OwnThreads(u64),
-    /// `races off` allows a data race, so that not every schedule was made.
-    AllowedRace {
-        /// The race.
-        race: Race,
-        /// Where the access is that came second.
-        pc: u64,
-    },
     /// The same schedule did something else.
     Diverged(Phase),
     /// A serial run went on for so many steps without an end.

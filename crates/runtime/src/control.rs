@@ -11,8 +11,8 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use selvedge_explore::{Access, Dfs, Kind, Pending, Readiness, Strategy, Thread};
-use selvedge_protocol::Settings;
+use selvedge_explore::{Access, Dfs, Kind, Pending, Readiness, Strategy, Thread, Threads};
+use selvedge_protocol::{Leaks, Settings};
 
 use crate::arch::switch::{Context, thread_pointer};
 use crate::fiber::{Fiber, Wants};
@@ -20,6 +20,7 @@ use crate::finding::Failure;
 use crate::history::Histories;
 use crate::lineup::Lineup;
 use crate::memory::arena;
+use crate::plain_steps::{self, PlainSteps};
 use crate::posix::objects;
 use crate::retry::Retries;
 use crate::run::{NOWHERE, Plain, Run};
@@ -81,10 +82,14 @@ pub struct Search {
     pub strategy: Box<dyn Strategy>,
     /// What to do.
     pub settings: Settings,
+    /// What is done about threads that are left over.
+    pub leaks: Leaks,
     /// Whether runs are not looked at for data races, though the settings ask for it: most were looked at ([`selvedge_explore::Classes`]).
     pub spares_races: bool,
     /// Whether some thread has been seen on the stack of another, in any run.
     pub stacks_shared: bool,
+    /// Plain accesses that are steps.
+    pub plain_steps: PlainSteps,
     /// Whether runs note who called each step.
     pub traces_back: bool,
     /// The histories of all runs so far.
@@ -98,7 +103,8 @@ pub struct Search {
 impl Search {
     /// Whether the next run is looked at for data races.
     pub fn looks_for_races(&self) -> bool {
-        self.settings.races && !self.spares_races
+        // What may race is a step in a schedule that is repeated: it was known before.
+        !self.spares_races && (self.settings.races || self.settings.replay.is_none())
     }
 }
 
@@ -260,8 +266,10 @@ impl Control {
         let search = Search {
             strategy: Box::new(Dfs::new()),
             settings,
+            leaks: Leaks::Stop,
             spares_races: false,
             stacks_shared: false,
+            plain_steps: PlainSteps::default(),
             traces_back: false,
             histories: Histories::default(),
             lineup: Lineup::default(),
@@ -275,7 +283,7 @@ impl Control {
     #[inline(always)]
     pub fn give_control(&self, fiber: usize) -> Context {
         let fiber = &self.process.fibers[fiber];
-        let looked_at = self.search.stacks_shared && self.run.races.on;
+        let looked_at = self.search.stacks_shared && (self.run.races.on || plain_steps::any());
         STACK[0].store(fiber.bottom, Ordering::Relaxed);
         STACK[1].store(if looked_at { 0 } else { fiber.top - fiber.bottom }, Ordering::Relaxed);
         CONTROLLED.store(fiber.context.thread_pointer, Ordering::Relaxed);
@@ -301,14 +309,14 @@ impl Control {
 
     /// Whether the address lies in the stack of any thread.
     #[inline(never)]
-    fn in_stack(&self, address: u64) -> bool {
+    pub fn in_stack(&self, address: u64) -> bool {
         self.process.fibers[..self.run.created].iter().any(|fiber| fiber.holds(address))
     }
 
     /// Where the thread's pending step is.
     #[inline(always)]
     pub fn slot(&self, thread: usize) -> Option<usize> {
-        (self.run.alive >> thread & 1 != 0).then(|| usize::from(self.run.slots[thread]))
+        self.run.alive.contains(thread).then(|| usize::from(self.run.slots[thread]))
     }
 
     /// The current thread is at its first step; where it will be.
@@ -316,12 +324,12 @@ impl Control {
     fn enlist(&mut self) -> usize {
         let current = self.run.current;
         let access = crate::point::nothing();
-        let pending = Pending { thread: Thread(current as u8), access, readiness: Readiness::Ready };
+        let pending = Pending { thread: Thread(current as u16), access, readiness: Readiness::Ready };
         let at = self.run.pending.partition_point(|other| other.thread.index() < current);
         self.run.pending.insert(at, pending);
-        self.run.alive |= 1 << current;
-        self.run.ready |= 1 << current;
-        self.number();
+        self.run.alive.insert(current);
+        self.run.ready.insert(current);
+        self.number(at);
         at
     }
 
@@ -329,18 +337,19 @@ impl Control {
     fn delist(&mut self, thread: usize) {
         if let Some(slot) = self.slot(thread) {
             self.run.pending.remove(slot);
-            let others = !(1 << thread);
-            self.run.alive &= others;
-            self.run.ready &= others;
-            self.run.held &= others;
+            self.run.alive.remove(thread);
+            self.run.ready.remove(thread);
+            self.run.held.remove(thread);
             self.run.slots[thread] = NOWHERE;
-            self.number();
+            self.number(slot);
         }
     }
 
-    fn number(&mut self) {
-        for (slot, pending) in self.run.pending.iter().enumerate() {
-            self.run.slots[pending.thread.index()] = slot as u8;
+    /// The pending steps from that one on are in other places.
+    fn number(&mut self, from: usize) {
+        self.run.slots.resize(self.run.slots.len().max(self.run.created), NOWHERE);
+        for (slot, pending) in self.run.pending.iter().enumerate().skip(from) {
+            self.run.slots[pending.thread.index()] = slot as u16;
         }
     }
 
@@ -350,7 +359,7 @@ impl Control {
         let current = self.run.current;
         self.fiber().wants = wants;
         if wants == Wants::Nothing {
-            self.run.waiting &= !(1 << current)
+            self.run.waiting.remove(current)
         } else {
             self.wait(wants)
         }
@@ -368,7 +377,7 @@ impl Control {
     /// round a loop.
     #[inline(always)]
     pub fn is_free(&mut self, here: u64) -> bool {
-        let listed = self.run.alive >> (self.run.current % Thread::MAX) & 1 != 0;
+        let listed = self.run.alive.contains(self.run.current);
         let looked_at = self.search.retries.on;
         let fiber = self.fiber();
         listed && !looked_at && here >= fiber.low && !fiber.spin.is_patient()
@@ -377,8 +386,8 @@ impl Control {
     /// What the current thread, which has made a step before, would do next.
     #[inline(always)]
     pub fn foresee(&mut self, access: Access) {
-        let slot = usize::from(self.run.slots[self.run.current % Thread::MAX]);
-        if let Some(pending) = self.run.pending.get_mut(slot) {
+        let slot = self.run.slots.get(self.run.current).copied().unwrap_or(NOWHERE);
+        if let Some(pending) = self.run.pending.get_mut(usize::from(slot)) {
             pending.access = access;
         }
     }
@@ -386,26 +395,24 @@ impl Control {
     /// The current thread wants something.
     #[inline(never)]
     fn wait(&mut self, wants: Wants) {
-        let bit = 1 << self.run.current;
+        let current = self.run.current;
         let ended = |other: usize| self.process.fibers[other].ended;
         let (waits, joins) = match wants {
             Wants::End(other) if ended(other) => (false, false),
             Wants::End(_) => (true, true),
             _ => (true, false),
         };
-        self.run.waiting = if waits { self.run.waiting | bit } else { self.run.waiting & !bit };
-        self.run.joining = if joins { self.run.joining | bit } else { self.run.joining & !bit };
+        self.run.waiting.set(current, waits);
+        self.run.joining.set(current, joins);
     }
 
     /// The current thread has ended: those who want that may go.
     fn let_join(&mut self) {
-        let mut rest = self.run.joining;
-        while rest != 0 {
-            let thread = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
+        let mut rest = self.run.joining.clone();
+        while let Some(thread) = rest.pop() {
             if self.process.fibers[thread].wants == Wants::End(self.run.current) {
-                self.run.joining &= !(1 << thread);
-                self.run.waiting &= !(1 << thread);
+                self.run.joining.remove(thread);
+                self.run.waiting.remove(thread);
             }
         }
     }
@@ -413,7 +420,7 @@ impl Control {
     /// The current thread went round a loop without effect: it goes on when something that it read has changed.
     #[cold]
     pub fn expect_change(&mut self) {
-        self.run.spinning |= 1 << self.run.current;
+        self.run.spinning.insert(self.run.current);
         let fiber = self.fiber();
         fiber.woken = fiber.spin.sees_change();
     }
@@ -421,7 +428,7 @@ impl Control {
     /// The current thread goes on: what it waited for, but for `made` itself, belongs to its step.
     #[cold]
     pub fn saw_change(&mut self, made: Option<&Access>) {
-        self.run.spinning &= !(1 << self.run.current);
+        self.run.spinning.remove(self.run.current);
         let awaited = std::mem::take(&mut self.fiber().spin.awaited);
         for access in awaited.iter().filter(|access| made.is_none_or(|made| !made.overlaps(access))) {
             self.run.trace.access(Access { kind: Kind::Read, ..*access });
@@ -432,10 +439,8 @@ impl Control {
     /// Wakes the threads whose loops wait for a change of these bytes.
     #[cold]
     pub fn tell_loops(&mut self, access: &Access) {
-        let mut rest = self.run.spinning;
-        while rest != 0 {
-            let thread = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
+        let mut rest = self.run.spinning.clone();
+        while let Some(thread) = rest.pop() {
             let fiber = &mut self.process.fibers[thread];
             fiber.woken |= fiber.spin.awaited.iter().any(|awaited| awaited.overlaps(access));
         }
@@ -445,6 +450,9 @@ impl Control {
     pub fn would_succeed(&self, attempt: &Access) -> bool {
         let inside = objects::inner(attempt.object) as usize;
         match attempt.kind {
+            _ if objects::class(attempt.object).is_descriptor() => {
+                self.run.objects.descriptors.level(attempt.object) != attempt.old
+            }
             // The address is that of a mutex or of a lock for readers and writers; of what it is not, nobody holds it.
             Kind::Acquire => self.run.objects.mutex_free(inside) && self.run.objects.writable(inside),
             Kind::AcquireShared => self.run.objects.readable(inside),
@@ -466,7 +474,7 @@ impl Control {
     /// The same where the thread has counted its step.
     #[inline(always)]
     pub fn step_counted(&mut self, created: Option<Thread>, yielded: bool, detail: Detail) {
-        let thread = Thread(self.run.current as u8);
+        let thread = Thread(self.run.current as u16);
         self.run.in_a_row = if self.run.last == Some(thread) { self.run.in_a_row + 1 } else { 0 };
         let mut yielded = yielded;
         if self.run.in_a_row >= IN_A_ROW_MAX || self.run.trace.len() % ROUND == ROUND - 1 {
@@ -499,8 +507,9 @@ impl Control {
     #[cold]
     fn leaves_out(&self) -> bool {
         let recent = &self.run.trace.steps()[self.run.trace.len() + 1 - ROUND..];
-        let went = recent.iter().fold(1u64 << self.run.current, |set, step| set | 1 << step.thread.index());
-        self.run.pending.iter().any(|pending| pending.is_enabled() && went >> pending.thread.index() & 1 == 0)
+        let mut went: Threads = recent.iter().map(|step| step.thread).collect();
+        went.insert(self.run.current);
+        self.run.pending.iter().any(|pending| pending.is_enabled() && !went.contains(pending.thread.index()))
     }
 
     #[cold]
@@ -525,11 +534,11 @@ impl Control {
         let callers = if crate::arch::site::pc() == pc { fiber.callers() } else { Vec::new() };
         fiber.frame = frame;
         let made = self.run.trace.len();
-        self.run.plain.insert((self.run.current as u8, pc), Plain { made, callers });
+        self.run.plain.insert((self.run.current as u16, pc), Plain { made, callers });
     }
 
     /// The run ends with a race; this is the other access.
-    pub fn races_with(&mut self, thread: u8, pc: u64) {
+    pub fn races_with(&mut self, thread: u16, pc: u64) {
         self.run.other = self.run.plain.remove(&(thread, pc));
     }
 
@@ -545,17 +554,6 @@ impl Control {
             return Next::Switch(creator);
         }
         self.decide()
-    }
-
-    /// Whether a thread is left over when the test returns depends on which comes first: the last step of the test, or that of the thread. They
-    /// do not commute, unless somebody joined it.
-    pub fn looks_for_leftovers(&mut self) {
-        if self.run.current != 0 || self.process.hosted {
-            return;
-        }
-        for other in (1..self.run.created).filter(|&other| !self.process.fibers[other].joined) {
-            self.run.trace.amend(Access::new(objects::ended(other), 1, Kind::Read));
-        }
     }
 
     /// The current thread initialised or destroyed something that others may use. That is no step of its own: it belongs to the step that the

@@ -14,7 +14,7 @@ use crate::control::{self, Body, Control, Left, Next, active, assert_not_borrowe
 use crate::finding::Failure;
 use crate::memory::reset::Copies;
 use crate::memory::{arena, pages};
-use crate::posix::real;
+use crate::posix::{keys, real};
 use crate::retry;
 use crate::spin;
 use crate::sys;
@@ -38,6 +38,8 @@ pub enum Wants {
     Wake,
     /// The end of another thread's initialisation.
     Once(usize),
+    /// That its call on descriptors may go on.
+    Ready,
     /// A change of what its loop reads.
     Change,
     /// All threads of a matrix to be there.
@@ -66,6 +68,7 @@ impl Wants {
                 let fiber = &control.process.fibers[thread];
                 fiber.woken || fiber.spin.attempts().any(|attempt| control.would_succeed(attempt))
             }
+            Wants::Ready => control.run.objects.descriptors.may_go(thread),
             Wants::Once(once) => control.run.objects.once_idle(once),
             Wants::Gate => control.run.recorder.is_open(),
             Wants::Columns => control.run.recorder.threads.iter().all(|&other| control.process.fibers[other].ended),
@@ -270,10 +273,11 @@ unsafe extern "C" fn sleeper(birth: *mut c_void) -> *mut c_void {
         let birth = unsafe { &mut *birth.cast::<Birth>() };
         birth.thread_pointer = switch::thread_pointer();
         birth.top = (&raw mut here as u64 & !0xf) - RESERVED;
-        birth.bottom = stack_bottom();
+        let stack_end;
+        (birth.bottom, stack_end) = stack();
         // The seed of tables that are made on this thread: drawn during a run it would be one of the numbers that the code under test draws.
         drop(std::hash::RandomState::new());
-        birth.storage = Copies::of_thread();
+        birth.storage = Copies::of_thread(stack_end as usize);
         crate::freeze::own();
         birth.ready.store(1, Ordering::Release);
         sys::futex_wake(&birth.ready);
@@ -284,7 +288,8 @@ unsafe extern "C" fn sleeper(birth: *mut c_void) -> *mut c_void {
     }
 }
 
-fn stack_bottom() -> u64 {
+/// The calling thread's stack: its lowest address, and one past its highest.
+fn stack() -> (u64, u64) {
     // SAFETY: asks libc for the attributes of the calling thread, and gives them back.
     unsafe {
         let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
@@ -293,7 +298,7 @@ fn stack_bottom() -> u64 {
             libc::pthread_attr_getstack(&attributes, &mut bottom, &mut size);
             libc::pthread_attr_destroy(&mut attributes);
         }
-        bottom as u64
+        (bottom as u64, bottom as u64 + size as u64)
     }
 }
 
@@ -370,7 +375,7 @@ impl Control {
             // The sleeper's memory must not come from the arena of the run.
             let was = active();
             set_active(false);
-            let provided = pages::commit(|| provide(&mut self.process.fibers, thread + 1));
+            let provided = pages::commit(|| arena::open(thread) && provide(&mut self.process.fibers, thread + 1));
             set_active(was);
             if !provided {
                 return Err(NoThread);
@@ -456,6 +461,12 @@ unsafe extern "C" {
     fn longjmp(buffer: *mut c_void, value: c_int) -> !;
 }
 
+/// The current thread ends by itself: if it is the first one, the test goes on until all others have ended.
+pub fn exit_alone(result: *mut c_void) -> ! {
+    with(|control| control.run.goes_on |= control.run.current == 0);
+    exit(result)
+}
+
 /// Ends the current thread: handlers, destructors, then whoever goes next.
 pub fn exit(result: *mut c_void) -> ! {
     with(|control| control.fiber().result = result);
@@ -467,13 +478,7 @@ pub fn exit(result: *mut c_void) -> ! {
     let (current, next) = with(|control| {
         let current = control.run.current;
         control.looks_for_leftovers();
-        // The standard library of Rust lets a scope end while its threads are still on their way out; a test in Rust waits for them.
-        if current == 0
-            && !control.process.hosted
-            && let Some(left_over) =
-                (1..control.run.created).find(|&other| control.process.fibers[other].may_be_left_over())
-        {
-            control.fail(Failure::new(Cause::LeftRunning(left_over as u8), 0));
+        if control.leaks() {
             return (current, Next::Leave);
         }
         control.run.races.ended(current);
@@ -492,7 +497,7 @@ pub fn run_destructors() {
             unsafe { destructor(object) };
             any = true;
         }
-        any |= run_key_destructors();
+        any |= keys::destroy_values_from_before() | run_key_destructors();
         if !any {
             break;
         }

@@ -4,13 +4,15 @@ use std::collections::HashMap;
 
 use selvedge_explore::{self as explore, Condition, End, Kind, Stop};
 use selvedge_protocol::{
-    Access, Bystanders, Cause, Class, Deep, Finding, FindingKind, OtherAccess, Place, Step, StepKind, ThreadRecord,
-    Verb, Waiting, Waits, WaitsFor, schedule_to_text,
+    Access, Bystanders, Cause, Class, Deep, Finding, FindingKind, Leaks, OtherAccess, Out, Place, Settings, Step,
+    StepKind, ThreadRecord, Verb, Waiting, Waits, WaitsFor, schedule_to_text,
 };
 
 use crate::control::Control;
 use crate::fiber::Wants;
 use crate::freeze;
+use crate::leak;
+use crate::posix::descriptor::{self, Awaits};
 use crate::posix::objects;
 use crate::spin;
 
@@ -34,8 +36,15 @@ impl Failure {
 
 /// What a run found, if it ended badly.
 pub fn of_run(control: &Control, end: End, test: &str, run: u64) -> Option<Finding> {
+    let failure = failure_of(control, end)?;
+    Some(of_failure(control, failure, test, run))
+}
+
+/// Why a run ended badly, if it did.
+pub fn failure_of(control: &Control, end: End) -> Option<Failure> {
     let failure = match end {
-        End::Complete | End::Stopped(Stop::Redundant | Stop::Blocked | Stop::Unfair) => return None,
+        End::Complete => leak::of_run(control)?,
+        End::Stopped(Stop::Redundant | Stop::Blocked | Stop::Unfair) => return None,
         End::Failed => control.run.failure.clone()?,
         End::Stuck => stuck(control),
         End::Endless => {
@@ -50,7 +59,30 @@ pub fn of_run(control: &Control, end: End, test: &str, run: u64) -> Option<Findi
             Failure::new(Cause::Diverged { step: step as u64, bystanders: bystanders() }, 0)
         }
     };
-    Some(of_failure(control, failure, test, run))
+    let mut failure = doubted(control, failure);
+    if end == End::Endless && failure.kind == FindingKind::Livelock && control.has_returned() {
+        failure.kind = FindingKind::LeakedThread;
+    }
+    let allowed = failure.kind == FindingKind::LeakedThread && control.search.leaks == Leaks::Allow;
+    (!allowed).then_some(failure)
+}
+
+/// Why nothing rests on what comes behind code that was not instrumented.
+pub fn uninstrumented(pc: u64) -> Out {
+    Out::Uninstrumented(place(pc))
+}
+
+/// Where a thread has synchronised in code of which no more is seen, or in assembly beside plain accesses, a store there may order what seems to race, or be what somebody seems to wait for in vain.
+fn doubted(control: &Control, failure: Failure) -> Failure {
+    use FindingKind::{DataRace, Deadlock, Livelock, LostWakeup};
+    let objects = &control.run.objects;
+    let unseen = (objects.unseen != 0).then(|| (uninstrumented(objects.unseen), objects.unseen));
+    match objects.doubt.clone().or(unseen) {
+        Some((out, pc)) if matches!(failure.kind, DataRace | Deadlock | Livelock | LostWakeup) => {
+            Failure::new(Cause::Out(out), pc)
+        }
+        _ => failure,
+    }
 }
 
 /// Where the last step was made.
@@ -72,13 +104,17 @@ pub fn of_failure(control: &Control, failure: Failure, test: &str, run: u64) -> 
         tool: env!("CARGO_PKG_VERSION").into(),
         test: test.into(),
         program: String::new(),
+        // That a thread was left over is known when the first one returns, whoever ends last.
+        thread: if matches!(failure.cause, Cause::LeftRunning(_)) { 0 } else { control.run.current as u16 },
         kind: failure.kind,
         cause: failure.cause,
-        thread: control.run.current as u8,
         place: place(failure.pc),
         run,
         schedule: schedule_to_text(&control.run.trace.schedule()),
-        settings: control.search.settings.clone(),
+        settings: Settings {
+            plain_steps: control.search.plain_steps.places().to_vec(),
+            ..control.search.settings.clone()
+        },
         steps,
         threads,
         callers,
@@ -88,7 +124,7 @@ pub fn of_failure(control: &Control, failure: Failure, test: &str, run: u64) -> 
 }
 
 /// The owner of what a thread waits for.
-fn holder(control: &Control, wants: Wants) -> Option<u8> {
+fn holder(control: &Control, wants: Wants) -> Option<u16> {
     match wants {
         Wants::Mutex(mutex) => control.run.objects.mutexes.get(&mutex)?.owner,
         Wants::Shared(lock) => control.run.objects.rwlocks.get(&lock)?.writer,
@@ -96,7 +132,7 @@ fn holder(control: &Control, wants: Wants) -> Option<u8> {
             let lock = control.run.objects.rwlocks.get(&lock)?;
             lock.writer.or(lock.readers.first().copied())
         }
-        Wants::End(thread) => Some(thread as u8),
+        Wants::End(thread) => Some(thread as u16),
         _ => None,
     }
 }
@@ -116,14 +152,31 @@ fn waits(control: &Control, thread: usize) -> Option<Waits> {
         }
         Wants::Wake => (WaitsFor::WakeUp(objects::class(fiber.asleep_on)), objects::inner(fiber.asleep_on)),
         Wants::Once(once) => (WaitsFor::Once, once as u64),
+        Wants::Ready => return Some(at_descriptor(control, thread)),
         Wants::Change => return Some(awaits(control, fiber.spin.awaited.first()?)),
     };
     Some(Waits { what, object, held_by: holder(control, fiber.wants) })
 }
 
+/// What a thread in a call on descriptors waits for.
+fn at_descriptor(control: &Control, thread: usize) -> Waits {
+    let (what, object) = match control.run.objects.descriptors.calls.get(&thread).map(|call| &call.awaits) {
+        Some(Awaits::Level(object, _)) => {
+            let on = objects::class(*object);
+            let number = descriptor::shown(*object).unwrap_or(0);
+            (if object & 1 == 0 { WaitsFor::Data(on) } else { WaitsFor::Room(on) }, number)
+        }
+        _ => (WaitsFor::Ready, 0),
+    };
+    Waits { what, object, held_by: None }
+}
+
 /// What a loop waits for.
 fn awaits(control: &Control, awaited: &explore::Access) -> Waits {
     let object = objects::inner(awaited.object);
+    if let Some(number) = descriptor::shown(awaited.object) {
+        return Waits { what: WaitsFor::Looks(objects::class(awaited.object)), object: number, held_by: None };
+    }
     let (what, held_by) = match (objects::is_abstract(awaited.object), awaited.kind) {
         (false, _) => (WaitsFor::Change, None),
         (_, Kind::Await) => (WaitsFor::End, None),
@@ -141,16 +194,17 @@ pub fn stuck(control: &Control) -> Failure {
     let blocked: Vec<usize> = control.run.pending.iter().map(|pending| pending.thread.index()).collect();
     let waiting = blocked.iter().filter_map(|&thread| {
         let waits = waits(control, thread)?;
-        Some(Waiting { thread: thread as u8, waits })
+        Some(Waiting { thread: thread as u16, waits })
     });
     let waiting = waiting.collect();
     let wants = |wanted: fn(Wants) -> bool| blocked.iter().any(|&thread| wanted(control.process.fibers[thread].wants));
-    let kind = if has_cycle(control, &blocked) && !control.process.fibers[0].ended {
+    let returned = control.has_returned();
+    let kind = if has_cycle(control, &blocked) {
         FindingKind::Deadlock
     } else if freeze::bystanders() > 0 {
         // They may be what is waited for, and they cannot run.
         FindingKind::Uncontrolled
-    } else if control.process.fibers[0].ended {
+    } else if returned {
         FindingKind::LeakedThread
     } else if wants(|wants| wants == Wants::Change) {
         FindingKind::Livelock
@@ -167,7 +221,6 @@ pub fn stuck(control: &Control) -> Failure {
         |&thread: &usize| kind != FindingKind::Livelock || control.process.fibers[thread].wants == Wants::Change;
     let places = blocked.iter().copied().filter(at_fault).map(|thread| control.process.fibers[thread].pc);
     let pc = places.into_iter().find(|&pc| pc != 0).unwrap_or(0);
-    let returned = control.process.fibers[0].ended;
     Failure { kind, cause: Cause::Stuck { returned, waiting, bystanders: bystanders() }, pc }
 }
 
@@ -179,7 +232,7 @@ fn deep(control: &Control) -> Option<Deep> {
         fiber.top.saturating_sub(if fiber.holds(fiber.frame) { fiber.frame } else { fiber.top })
     };
     let running = (0..control.run.created).filter(|&thread| !control.process.fibers[thread].ended);
-    let deep = running.map(|thread| Deep { thread: thread as u8, kib: used(thread) >> 10 });
+    let deep = running.map(|thread| Deep { thread: thread as u16, kib: used(thread) >> 10 });
     deep.into_iter().find(|deep| deep.kib << 10 > DEEP)
 }
 
@@ -230,7 +283,7 @@ fn taker(control: &Control, thread: usize) -> Option<usize> {
     is_lock.then(|| trace.step(last).thread.index())
 }
 
-/// Whether some threads wait for one another in a circle, or for a lock whose owner has ended.
+/// Whether some threads wait for one another in a circle, or for a lock whose owner has ended while the test goes on.
 fn has_cycle(control: &Control, blocked: &[usize]) -> bool {
     blocked.iter().any(|&start| {
         let mut at = start;
@@ -240,7 +293,7 @@ fn has_cycle(control: &Control, blocked: &[usize]) -> bool {
                 None => return false,
                 Some(next) if next == start => return true,
                 // Who took a futex and is gone may have meant something else by it.
-                Some(next) if control.process.fibers[next].ended => return owner.is_some(),
+                Some(next) if control.process.fibers[next].ended => return owner.is_some() && !control.has_returned(),
                 Some(next) => at = next,
             }
         }
@@ -273,14 +326,21 @@ fn steps(control: &Control, frames: &mut Frames) -> Vec<Step> {
     let trace = &control.run.trace;
     // Few places make many steps, and to ask the linker takes longer than a run.
     let mut places: HashMap<u64, Option<Place>> = HashMap::new();
+    let mut called: HashMap<usize, usize> = HashMap::new();
     let record = |at: usize| {
         let step = trace.step(at);
         let none = explore::Access::new(0, 0, Kind::Read);
         let access = trace.accesses(at).first().copied().unwrap_or(none);
         let detail = control.run.details.get(at).copied().unwrap_or_default();
+        let mut kind = if step.created.is_some() { StepKind::Create } else { kind(&access, detail.new) };
+        if let StepKind::Call { operation } = &mut kind {
+            let place = called.entry(step.thread.index()).or_default();
+            *operation = control.run.operations.label(step.thread.index(), *place);
+            *place += 1;
+        }
         Step {
             thread: step.thread.0,
-            kind: if step.created.is_some() { StepKind::Create } else { kind(&access, detail.new) },
+            kind,
             place: places.entry(detail.pc).or_insert_with(|| place(detail.pc)).clone(),
             callers: control.run.callers.get(at).map_or(vec![], |one| frames.all(one)),
         }
@@ -294,7 +354,7 @@ fn kind(access: &explore::Access, new: Option<u64>) -> StepKind {
         // Whether it had to let others go first or only might have.
         Kind::Read if access.size == 0 => return StepKind::Yield,
         Kind::Call => return StepKind::Call { operation: None },
-        Kind::Return => return StepKind::Return { result: None },
+        Kind::Return => return StepKind::Return { result: new.map(|result| (result as i64).to_string()) },
         Kind::Read => Verb::Read,
         Kind::Write => Verb::Write,
         Kind::Update => Verb::Update,
@@ -306,7 +366,8 @@ fn kind(access: &explore::Access, new: Option<u64>) -> StepKind {
         Kind::Give => Verb::Give,
         Kind::Await => Verb::Await,
     };
-    let (on, object) = (objects::class(access.object), objects::inner(access.object));
+    let on = objects::class(access.object);
+    let object = descriptor::shown(access.object).unwrap_or(objects::inner(access.object));
     StepKind::Access(Access { verb, on, object, size: access.size, old: access.old, new })
 }
 
@@ -316,7 +377,7 @@ fn threads(control: &Control, frames: &mut Frames) -> Vec<ThreadRecord> {
         let blocked =
             control.run.pending.iter().any(|pending| pending.thread.index() == thread && !pending.is_enabled());
         ThreadRecord {
-            thread: thread as u8,
+            thread: thread as u16,
             ended: fiber.ended,
             waits: if blocked { waits(control, thread) } else { None },
             place: place(fiber.pc),
@@ -326,9 +387,11 @@ fn threads(control: &Control, frames: &mut Frames) -> Vec<ThreadRecord> {
     (0..control.run.created).map(record).collect()
 }
 
-/// A module that an address is looked for in.
+/// What is looked for in the modules that were loaded.
 struct Wanted {
+    /// An address, whose place is wanted,
     pc: u64,
+    /// or a place, whose address is.
     place: Option<Place>,
 }
 
@@ -337,6 +400,20 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, wanted: *mut
     let (info, wanted) = unsafe { (&*info, &mut *wanted.cast::<Wanted>()) };
     // SAFETY: the module's program headers.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    // SAFETY: a string that the linker keeps.
+    let name = || unsafe { std::ffi::CStr::from_ptr(info.dlpi_name) }.to_string_lossy().into_owned();
+    let own =
+        || std::fs::read_link("/proc/self/exe").map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = || Some(name()).filter(|name| !name.is_empty()).unwrap_or_else(own);
+    if let Some(place) = &wanted.place {
+        // A program that is built once more lies in another directory.
+        let file = |path: &str| path.rsplit('/').next().map(str::to_owned);
+        if file(&name()) != file(&place.module) {
+            return 0;
+        }
+        wanted.pc = info.dlpi_addr + place.offset;
+        return 1;
+    }
     let offset = wanted.pc.wrapping_sub(info.dlpi_addr);
     let inside = |header: &libc::Elf64_Phdr| {
         header.p_type == libc::PT_LOAD && offset.wrapping_sub(header.p_vaddr) < header.p_memsz
@@ -344,16 +421,20 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, wanted: *mut
     if !headers.iter().any(inside) {
         return 0;
     }
-    // SAFETY: a string that the linker keeps.
-    let name = unsafe { std::ffi::CStr::from_ptr(info.dlpi_name) }.to_string_lossy().into_owned();
-    let own =
-        || std::fs::read_link("/proc/self/exe").map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
-    wanted.place = Some(Place { module: if name.is_empty() { own() } else { name }, offset });
+    wanted.place = Some(Place { module: name(), offset });
     1
 }
 
+/// The address of a place, if what it lies in was loaded.
+pub fn site(place: &Place) -> Option<u64> {
+    let mut wanted = Wanted { pc: 0, place: Some(place.clone()) };
+    // SAFETY: the callback gets what it expects.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut wanted).cast()) };
+    Some(wanted.pc).filter(|&pc| pc != 0)
+}
+
 /// Where an address lies.
-fn place(pc: u64) -> Option<Place> {
+pub fn place(pc: u64) -> Option<Place> {
     if pc == 0 {
         return None;
     }

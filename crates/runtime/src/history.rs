@@ -38,6 +38,12 @@ impl Operations {
         self.all.clear();
         self.returned.clear();
     }
+
+    /// An operation as it was marked, `push(1)`: that which the thread called after so many others.
+    pub fn label(&self, thread: usize, place: usize) -> Option<String> {
+        let mut own = self.all.iter().filter(|operation| operation.thread == thread);
+        own.nth(place).map(|operation| format!("{}({})", operation.name, operation.argument))
+    }
 }
 
 /// The histories of all runs so far.
@@ -111,7 +117,8 @@ unsafe extern "C" fn return_at(result: c_long) {
         let thread = control.run.current;
         control.run.endless.disturb();
         let operations = &mut control.run.operations;
-        let open = operations.all.iter_mut().rev().find(|operation| operation.thread == thread);
+        let open =
+            operations.all.iter_mut().rev().find(|operation| operation.thread == thread && operation.result.is_none());
         if let Some(operation) = open {
             operation.result = Some(result);
         }

@@ -15,6 +15,7 @@
 //! | `posix` | what programs call |
 //! | `memory` | the heap, and putting variables back |
 //! | `race`, `shadow`, `published`, `spin`, `poll`, `retry` | data races, what is remembered for them, loops that wait, with or without a lock, and loops that try again |
+//! | `plain_steps` | plain accesses that are steps |
 //! | `endless` | runs that do not end, and when that is a livelock |
 //! | `history` | calls and returns of operations |
 //! | `lineup` | objects: phase 1 and phase 2 of Line-Up, matrix after matrix |
@@ -27,6 +28,7 @@
 
 mod abi;
 mod arch;
+mod clock;
 mod control;
 mod debug;
 mod endless;
@@ -37,8 +39,10 @@ mod freeze;
 mod heap;
 mod history;
 mod host;
+mod leak;
 mod lineup;
 mod memory;
+mod plain_steps;
 mod point;
 mod poll;
 mod posix;

@@ -49,7 +49,7 @@ pub fn record(access: Access, new: Option<u64>) {
 /// Completes the step whose accesses are in the trace.
 #[inline(always)]
 pub fn finish(control: &mut Control, created: Option<Thread>, yielded: bool, new: Option<u64>) {
-    if control.run.waking != 0 {
+    if !control.run.waking.is_empty() {
         control.wakes_pollers();
     }
     let pc = control.fiber().pc;

@@ -168,7 +168,7 @@ impl Control {
         };
         let wakers = self.run.touches.iter().filter(wakes).map(|touch| (touch.thread, touch.step)).collect();
         self.fiber().spin.poll.wakers = wakers;
-        self.run.polling |= 1 << current;
+        self.run.polling.insert(current);
         self.fiber().woken = false;
         if !reads.is_empty() {
             self.fiber().spin.awaits(&reads);
@@ -179,7 +179,7 @@ impl Control {
 
     /// Whether that thread waits until another turn may find something else, which it may not yet.
     pub fn polls_in_vain(&self, thread: usize) -> bool {
-        if self.run.polling >> thread & 1 == 0 || self.process.fibers[thread].woken {
+        if !self.run.polling.contains(thread) || self.process.fibers[thread].woken {
             return false;
         }
         // A turn of another that has not ended may be one that finds nothing.
@@ -194,9 +194,9 @@ impl Control {
     #[cold]
     pub fn polls_again(&mut self, made: &Access) {
         let (current, step) = (self.run.current, self.run.trace.len());
-        self.run.polling &= !(1 << current);
+        self.run.polling.remove(current);
         self.run.trace.access(Access::new(objects::wake(current), 1, Kind::Await).waiting());
-        if self.run.spinning >> current & 1 == 1 {
+        if self.run.spinning.contains(current) {
             self.saw_change(Some(made));
         }
         let poll = &mut self.fiber().spin.poll;
@@ -225,14 +225,13 @@ impl Control {
     pub fn touch_lock(&mut self, object: u64) {
         let (current, step) = (self.run.current, self.run.trace.len());
         self.run.touches.push(Touch { object, thread: current, step });
-        let mut rest = self.run.polling & !(1 << current);
-        while rest != 0 {
-            let thread = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
+        let mut rest = self.run.polling.clone();
+        rest.remove(current);
+        while let Some(thread) = rest.pop() {
             let poll = &mut self.process.fibers[thread].spin.poll;
             if poll.awaited.binary_search(&object).is_ok() {
                 poll.wakers.push((current, step));
-                self.run.waking |= 1 << thread;
+                self.run.waking.insert(thread);
             }
         }
     }
@@ -241,17 +240,16 @@ impl Control {
     #[cold]
     pub fn wakes_pollers(&mut self) {
         let mut rest = std::mem::take(&mut self.run.waking);
-        while rest != 0 {
-            self.run.trace.access(Access::new(objects::wake(rest.trailing_zeros() as usize), 1, Kind::Write));
-            rest &= rest - 1;
+        while let Some(thread) = rest.pop() {
+            self.run.trace.access(Access::new(objects::wake(thread), 1, Kind::Write));
         }
     }
 
     /// Nobody can go: whether there were threads that waited to make another turn, which they do not any more.
     pub fn stop_polling(&mut self) -> bool {
-        let any = self.run.polling != 0;
+        let any = !self.run.polling.is_empty();
         if any {
-            self.run.polling = 0;
+            self.run.polling.clear();
             self.run.endless.take_over(self.run.trace.len());
         }
         any

@@ -10,49 +10,19 @@
 
 use std::ffi::c_int;
 
-use selvedge_explore::Kind;
+use selvedge_explore::{Kind, Threads};
 
+use crate::clock::{Clock, Kept, LANE, THREADS, join, table};
 use crate::posix::objects::{Table, empty};
 use crate::published::{Entry, NOBODY};
 use crate::shadow::{CELLS, Cell, Packed, Shadow};
 use crate::units;
 
-/// How many threads there can be.
-pub const THREADS: usize = selvedge_explore::Thread::MAX;
-
-/// How often each thread has released, as far as somebody knows.
-pub type Clock = [u32; THREADS];
-
-/// Clocks are joined and copied so many components at a time.
-pub const LANE: usize = 4;
-
-/// A clock learns what another knows, in so many lanes, at least one. Few tests have more threads than fit the first.
-#[inline(always)]
-pub fn join(clock: &mut Clock, other: &Clock, lanes: usize) {
-    join_lane(clock, other, 0);
-    if lanes > 1 {
-        join_more(clock, other, lanes);
-    }
-}
-
-#[inline(always)]
-fn join_lane(clock: &mut Clock, other: &Clock, lane: usize) {
-    let ((mine, _), (theirs, _)) = (clock.as_chunks_mut::<LANE>(), other.as_chunks::<LANE>());
-    for (mine, theirs) in mine[lane].iter_mut().zip(&theirs[lane]) {
-        *mine = (*mine).max(*theirs);
-    }
-}
-
-#[inline(never)]
-fn join_more(clock: &mut Clock, other: &Clock, lanes: usize) {
-    (1..lanes.min(THREADS / LANE)).for_each(|lane| join_lane(clock, other, lane));
-}
-
 /// The other half of a race.
 #[derive(Clone, Copy, Debug)]
 pub struct Conflict {
     /// Who.
-    pub thread: u8,
+    pub thread: u16,
     /// From where.
     pub pc: u64,
     /// Whether it wrote.
@@ -64,7 +34,7 @@ pub struct Conflict {
 impl Conflict {
     /// What is remembered of it.
     pub fn with(other: Packed) -> Self {
-        Conflict { thread: other.thread() as u8, pc: other.pc(), write: other.write(), atomic: other.atomic() }
+        Conflict { thread: other.thread() as u16, pc: other.pc(), write: other.write(), atomic: other.atomic() }
     }
 }
 
@@ -122,12 +92,12 @@ fn head(address: u64, thread: usize) -> usize {
 
 impl Release {
     /// Publishes what the write does: a clock of its own, what it goes on with because it read it, and what its thread released there before.
-    fn put(&self, entry: &mut Entry, heads: &mut Table<Clock>, mine: &Clock, releases: bool) {
+    fn put(&self, entry: &mut Entry, heads: &mut Table<Kept>, mine: &Clock, releases: bool) {
         let Release { thread, address, lanes, .. } = *self;
         let own = entry.head == thread as u32;
         let keeps = own && !releases;
         if entry.head != NOBODY && !keeps {
-            heads.insert(head(address, entry.head as usize), entry.clock());
+            heads.insert(head(address, entry.head as usize), entry.clock.clone());
         }
         if self.update && !(self.acquires && releases) || keeps {
             entry.put_beside(mine, lanes);
@@ -138,7 +108,7 @@ impl Release {
         let earlier = heads.get(&head(address, thread)).filter(|_| !releases && !own);
         entry.head = match (releases, earlier) {
             (false, Some(clock)) => {
-                entry.put_beside(clock, lanes);
+                entry.put_kept_beside(clock);
                 if self.update { NOBODY } else { thread as u32 }
             }
             (false, None) => {
@@ -152,7 +122,9 @@ impl Release {
             (true, _) => NOBODY,
         };
         if releases && self.heads && !whole {
-            heads.insert(head(address, thread), *mine);
+            let mut released = Kept::default();
+            released.put(mine, lanes);
+            heads.insert(head(address, thread), released);
         }
     }
 }
@@ -160,8 +132,8 @@ impl Release {
 /// The clocks of all threads.
 pub struct Clocks {
     all: Box<[Clock; THREADS]>,
-    /// The threads that have not ended, one bit each.
-    alive: u64,
+    /// The threads that have not ended.
+    alive: Threads,
 }
 
 impl Clocks {
@@ -173,8 +145,7 @@ impl Clocks {
 
     /// Whether everybody who may still do something knows what a thread did at that moment.
     pub fn all_know(&self, thread: usize, clock: u32) -> bool {
-        let ignorant = |other: &usize| self.alive >> other & 1 == 1 && self.all[*other][thread % THREADS] < clock;
-        (0..THREADS).find(ignorant).is_none()
+        self.alive.iter().all(|other| self.all[other % THREADS][thread % THREADS] >= clock)
     }
 }
 
@@ -190,9 +161,14 @@ pub struct Races {
     seen: Box<[Clock; THREADS]>,
     /// What a release fence published, for later relaxed stores.
     fenced: Box<[Clock; THREADS]>,
-    objects: Table<Clock>,
+    /// Whether a thread of this run was at a barrier of inline assembly.
+    pub barriers: bool,
+    /// What was published at objects: which of `published`, the first ones of which are in use.
+    objects: Table<u32>,
+    published: Vec<Kept>,
+    used: usize,
     /// What threads released at an address before others wrote there, where their later stores go on with it. By [`head`].
-    heads: Table<Clock>,
+    heads: Table<Kept>,
 }
 
 impl Default for Races {
@@ -201,10 +177,13 @@ impl Default for Races {
             on: true,
             threads: 1,
             lanes: 1,
-            clocks: Clocks { all: Box::new([[0; THREADS]; THREADS]), alive: 1 },
-            seen: Box::new([[0; THREADS]; THREADS]),
-            fenced: Box::new([[0; THREADS]; THREADS]),
+            clocks: Clocks { all: table(), alive: Threads::of_word(1) },
+            seen: table(),
+            fenced: table(),
+            barriers: false,
             objects: Table::default(),
+            published: Vec::new(),
+            used: 0,
             heads: Table::default(),
         }
     }
@@ -232,14 +211,28 @@ impl Races {
 
     #[inline(never)]
     fn forget_all(&mut self) {
-        let Races { on: _, threads, lanes, clocks: Clocks { all, alive }, seen, fenced, objects, heads } = self;
+        let Races {
+            on: _,
+            threads,
+            lanes,
+            clocks: Clocks { all, alive },
+            seen,
+            fenced,
+            barriers,
+            objects,
+            published: _,
+            used,
+            heads,
+        } = self;
+        *barriers = false;
         for thread in 0..*threads {
             all[thread][..*threads].fill(0);
             seen[thread][..*threads].fill(0);
             fenced[thread][..*threads].fill(0);
         }
         all[0][0] = 1;
-        (*threads, *lanes, *alive) = (1, 1, 1);
+        alive.clone_from(&Threads::of_word(1));
+        (*threads, *lanes, *used) = (1, 1, 0);
         empty(objects);
         empty(heads);
     }
@@ -261,7 +254,7 @@ impl Races {
             clock[..known].copy_from_slice(&other[..known]);
         }
         self.clocks.all[thread][thread] = 1;
-        self.clocks.alive |= 1 << thread;
+        self.clocks.alive.insert(thread);
         self.clocks.all[creator][creator] += 1;
     }
 
@@ -271,7 +264,7 @@ impl Races {
             return;
         }
         self.clocks.all[thread][thread] += 1;
-        self.clocks.alive &= !(1 << thread);
+        self.clocks.alive.remove(thread);
     }
 
     /// A thread knows everything that another did.
@@ -300,9 +293,9 @@ impl Races {
     /// A thread takes what was published at an object.
     pub fn acquire(&mut self, thread: usize, object: u64) {
         if self.on
-            && let Some(clock) = self.objects.get(&(object as usize))
+            && let Some(&at) = self.objects.get(&(object as usize))
         {
-            join(&mut self.clocks.all[thread], clock, self.lanes);
+            self.published[at as usize].teach(&mut self.clocks.all[thread]);
         }
     }
 
@@ -311,8 +304,15 @@ impl Races {
         if !self.on {
             return;
         }
-        let published = self.objects.entry(object as usize).or_insert([0; THREADS]);
-        join(published, &self.clocks.all[thread], self.lanes);
+        let at = *self.objects.entry(object as usize).or_insert_with(|| {
+            if self.used == self.published.len() {
+                self.published.push(Kept::default());
+            }
+            self.published[self.used].clear();
+            self.used += 1;
+            self.used as u32 - 1
+        });
+        self.published[at as usize].add(&self.clocks.all[thread], self.lanes);
         self.clocks.all[thread][thread] += 1;
     }
 
@@ -398,6 +398,28 @@ impl Races {
         if releases(order) {
             self.fenced[thread][..self.threads].copy_from_slice(&self.clocks.all[thread][..self.threads]);
             self.clocks.all[thread][thread] += 1;
+        }
+    }
+
+    /// A volatile access. The language gives it no order; with barriers of inline assembly around it the processor does, which orders it as it does a relaxed access
+    /// with fences. Who reads a pointer gets to what was written before it was put there: no compiler loses that.
+    pub fn volatile(&mut self, shadow: &mut Shadow, thread: usize, address: u64, kind: Kind, pointer: bool) {
+        let (thread, lanes, run, key) = (thread % THREADS, self.lanes, shadow.run, address >> 3);
+        let (cells, published) = shadow.page(key / CELLS as u64);
+        let cell = &mut cells[key as usize % CELLS];
+        match (published.entry(cell.chain, run, address), kind) {
+            (Some(entry), Kind::Read) => {
+                let clock =
+                    if pointer && self.barriers { &mut self.clocks.all[thread] } else { &mut self.seen[thread] };
+                entry.teach(clock);
+            }
+            (None, Kind::Read) => {}
+            (Some(entry), _) if entry.head == thread as u32 => entry.put_beside(&self.fenced[thread], lanes),
+            (Some(entry), _) => {
+                entry.put(thread, &self.fenced[thread], lanes);
+                entry.head = NOBODY;
+            }
+            (None, _) => published.add(&mut cell.chain, run, address).put(thread, &self.fenced[thread], lanes),
         }
     }
 

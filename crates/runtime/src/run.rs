@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use selvedge_explore::{Classes, End, Fairness, Look, Pending, Replay, Stop, Thread, Trace};
+use selvedge_explore::{Classes, End, Fairness, Look, Pending, Replay, Stop, Thread, Threads, Trace};
 
 use crate::control::{Detail, Left, Search, with};
 use crate::endless::Endless;
@@ -18,10 +18,10 @@ use crate::posix::objects::Objects;
 use crate::race::Races;
 use crate::retry::Attempts;
 use crate::session::Test;
-use crate::{fiber, shadow};
+use crate::{fiber, plain_steps, shadow};
 
 /// Where a thread is that has no pending step.
-pub const NOWHERE: u8 = u8::MAX;
+pub const NOWHERE: u16 = u16::MAX;
 
 /// What the clock says at the beginning of a run, in nanoseconds.
 const BEGINNING: u64 = 1_000_000_000;
@@ -44,14 +44,14 @@ pub struct Run {
     pub pending: Vec<Pending>,
     /// Whether the strategy looks ahead.
     pub looks_ahead: bool,
-    /// The threads in `pending`, one bit each.
-    pub alive: u64,
-    /// Where each of them is; [`NOWHERE`] for the others.
-    pub slots: [u8; Thread::MAX],
-    /// The threads in `pending` that are ready, one bit each.
-    pub ready: u64,
+    /// The threads in `pending`.
+    pub alive: Threads,
+    /// Where each of them is; [`NOWHERE`] for others, or there is no entry.
+    pub slots: Vec<u16>,
+    /// The threads in `pending` that are ready.
+    pub ready: Threads,
     /// The same for those that are held.
-    pub held: u64,
+    pub held: Threads,
     /// Who made the last step.
     pub last: Option<Thread>,
     /// Whether it gave up its turn with it.
@@ -60,12 +60,12 @@ pub struct Run {
     pub fruitless: bool,
     /// How many steps the same thread has made one after the other.
     pub in_a_row: u32,
-    /// The threads that go round loops without effect, one bit each.
-    pub spinning: u64,
-    /// The threads that want something before their next step, one bit each.
-    pub waiting: u64,
+    /// The threads that go round loops without effect.
+    pub spinning: Threads,
+    /// The threads that want something before their next step.
+    pub waiting: Threads,
     /// Those of them that want the end of a thread that has not ended. Only an end changes that, so nobody looks before.
-    pub joining: u64,
+    pub joining: Threads,
     /// Whether the current fiber was chosen and has not yet recorded its step.
     pub under_way: bool,
     /// What the run did.
@@ -80,6 +80,10 @@ pub struct Run {
     pub failure: Option<Failure>,
     /// How the run came to its end.
     pub left: Left,
+    /// A thread that was still running when the test returned.
+    pub leaked: Option<usize>,
+    /// Whether the first thread has ended by itself, and with it neither the test nor the process.
+    pub goes_on: bool,
     /// Locks and what waits for them.
     pub objects: Objects,
     /// Who knows of whose accesses.
@@ -89,7 +93,7 @@ pub struct Run {
     /// Who called each step, when the search traces back.
     pub callers: Vec<Vec<u64>>,
     /// And the last plain access that each thread made at a place.
-    pub plain: BTreeMap<(u8, u64), Plain>,
+    pub plain: BTreeMap<(u16, u64), Plain>,
     /// The other access of the race that ended the run, where it is known.
     pub other: Option<Plain>,
     /// Nanoseconds of virtual time.
@@ -100,10 +104,10 @@ pub struct Run {
     pub recorder: Recorder,
     /// Threads in loops that only try again.
     pub attempts: Attempts,
-    /// The threads that wait to make another turn of a loop that takes a lock in order to look, one bit each.
-    pub polling: u64,
+    /// The threads that wait to make another turn of a loop that takes a lock in order to look.
+    pub polling: Threads,
     /// Those of them that the step under way may end the wait of.
-    pub waking: u64,
+    pub waking: Threads,
     /// What was done to locks.
     pub touches: Vec<Touch>,
     /// What is watched of a run that goes on for long.
@@ -113,7 +117,16 @@ pub struct Run {
 /// All parts of a run that own memory. Runs hand them on to each other with nothing in them, but for the steps with which the next run begins.
 #[derive(Default)]
 struct Memory {
+    alive: Threads,
+    ready: Threads,
+    held: Threads,
+    spinning: Threads,
+    waiting: Threads,
+    joining: Threads,
+    polling: Threads,
+    waking: Threads,
     pending: Vec<Pending>,
+    slots: Vec<u16>,
     trace: Trace,
     details: Vec<Detail>,
     fairness: Fairness,
@@ -121,7 +134,7 @@ struct Memory {
     objects: Objects,
     races: Races,
     callers: Vec<Vec<u64>>,
-    plain: BTreeMap<(u8, u64), Plain>,
+    plain: BTreeMap<(u16, u64), Plain>,
     other: Option<Plain>,
     operations: Operations,
     recorder: Recorder,
@@ -155,7 +168,8 @@ impl Run {
     #[inline(always)]
     fn new(memory: Memory, told: Told) -> Self {
         let Told { strategy, looks_ahead, time } = told;
-        let Memory { pending, trace, details, fairness, failure, objects, races, callers, .. } = memory;
+        let Memory { pending, slots, trace, details, fairness, failure, objects, races, callers, .. } = memory;
+        let Memory { alive, ready, held, spinning, waiting, joining, polling, waking, .. } = memory;
         let Memory { plain, other, operations, recorder, attempts, touches, endless, .. } = memory;
         Run {
             current: 0,
@@ -163,17 +177,17 @@ impl Run {
             starting: None,
             pending,
             looks_ahead,
-            alive: 0,
-            slots: [NOWHERE; Thread::MAX],
-            ready: 0,
-            held: 0,
+            alive,
+            slots,
+            ready,
+            held,
             last: None,
             gave_way: false,
             fruitless: false,
             in_a_row: 0,
-            spinning: 0,
-            waiting: 0,
-            joining: 0,
+            spinning,
+            waiting,
+            joining,
             under_way: false,
             trace,
             strategy,
@@ -181,6 +195,8 @@ impl Run {
             fairness,
             failure,
             left: Left::Complete,
+            leaked: None,
+            goes_on: false,
             objects,
             races,
             tidy: false,
@@ -191,8 +207,8 @@ impl Run {
             operations,
             recorder,
             attempts,
-            polling: 0,
-            waking: 0,
+            polling,
+            waking,
             touches,
             endless,
         }
@@ -206,10 +222,20 @@ impl Run {
     /// The one after this, which has left nothing in its memory. All else is made anew.
     #[inline(always)]
     fn next(self, told: Told) -> Self {
-        let Run { pending, trace, details, fairness, failure, objects, races, callers, .. } = self;
+        let Run { pending, slots, trace, details, fairness, failure, objects, races, callers, .. } = self;
+        let Run { alive, ready, held, spinning, waiting, joining, polling, waking, .. } = self;
         let Run { plain, other, operations, recorder, attempts, touches, endless, .. } = self;
         let memory = Memory {
+            alive,
+            ready,
+            held,
+            spinning,
+            waiting,
+            joining,
+            polling,
+            waking,
             pending,
+            slots,
             trace,
             details,
             fairness,
@@ -247,25 +273,27 @@ impl Run {
             created: _,
             starting: _,
             looks_ahead: _,
-            alive: _,
-            slots: _,
-            ready: _,
-            held: _,
             last: _,
             gave_way: _,
             fruitless: _,
             in_a_row: _,
-            spinning: _,
-            waiting: _,
-            joining: _,
             under_way: _,
             left: _,
+            leaked: _,
+            goes_on: _,
             tidy: _,
             time: _,
-            polling: _,
-            waking: _,
+            alive,
+            ready,
+            held,
+            spinning,
+            waiting,
+            joining,
+            polling,
+            waking,
             strategy,
             pending,
+            slots,
             trace,
             details,
             fairness,
@@ -286,6 +314,10 @@ impl Run {
         trace.renew(kept);
         details.truncate(kept);
         pending.clear();
+        slots.clear();
+        for set in [alive, ready, held, spinning, waiting, joining, polling, waking] {
+            set.clear();
+        }
         fairness.reset();
         *failure = None;
         objects.clear();
@@ -304,6 +336,7 @@ impl Run {
 /// Everything as it was before the first run.
 pub fn renew(globals: &Snapshot) {
     arena::reset();
+    plain_steps::renew();
     globals.restore();
     with(|control| {
         for fiber in &control.process.fibers[..control.run.created] {

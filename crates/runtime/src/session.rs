@@ -9,19 +9,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use selvedge_explore::{Bounded, Classes, Coverage, Dfs, Dpor, End, Pct, Random, Replay, Stop, Strategy};
 use selvedge_protocol::channel::{Begun, DIRECTORY_VARIABLE, SETTINGS_VARIABLE};
 use selvedge_protocol::{
-    Cause, CoverageRecord, Finding, Report, Search, SearchTrouble, Settings, TestReport, schedule_from_text, wire,
-    words,
+    Cause, CoverageRecord, Finding, FindingKind, Report, Search, SearchTrouble, Settings, TestReport,
+    schedule_from_text, wire, words,
 };
 
-use crate::arch::{left_over, switch};
+use crate::abi::frameworks;
+use crate::arch::{kernel, left_over, patched, switch};
 use crate::control::{self, Body, Control, Left, with};
 use crate::fiber::{self, Fiber};
+use crate::finding::Failure;
 use crate::lineup;
 use crate::memory::arena;
 use crate::memory::reset::Snapshot;
 use crate::posix::process;
 use crate::run::{renew, run_and_look, run_of_class, run_once};
-use crate::{exchange, finding, shadow, share, sys, watchdog};
+use crate::{exchange, finding, plain_steps, shadow, share, sys, watchdog};
 
 /// A test.
 #[derive(Clone)]
@@ -112,6 +114,9 @@ pub fn reports() -> Option<PathBuf> {
     std::env::var_os(DIRECTORY_VARIABLE).map(PathBuf::from)
 }
 
+/// Whether the tests are in C or C++, and run in the place of `main`.
+static TAKES_OVER: AtomicBool = AtomicBool::new(false);
+
 /// What libc is to start: the tests when the driver asks for them, else what the program has.
 pub fn take_over(main: *mut c_void) -> *mut c_void {
     registry().main = main as usize;
@@ -123,6 +128,7 @@ pub fn take_over(main: *mut c_void) -> *mut c_void {
         fix_addresses();
         process::claim_faults();
     }
+    TAKES_OVER.store(takes_over, Ordering::Relaxed);
     if takes_over { run_tests as *mut c_void } else { main }
 }
 
@@ -167,6 +173,9 @@ extern "C" fn run_tests() -> c_int {
         objects.retain(|object| object == wanted);
     }
     let mut report = Report::default();
+    if !registry().tests.is_empty() || !lineup::registered().is_empty() {
+        frameworks::prepare();
+    }
     match prepare(&settings) {
         Err(error) => report.error = Some(error),
         Ok(()) => {
@@ -224,7 +233,10 @@ pub fn prepare(settings: &Settings) -> Result<(), SearchTrouble> {
         return Ok(());
     }
     switch::probe();
-    left_over::prepare();
+    let trap = if settings.replay.is_some() { kernel::TRAP_OF_DEBUGGED } else { kernel::TRAP };
+    left_over::prepare(trap);
+    // What rustc links has precompiled code with locks of its own, which nobody could tell from what its users wrote.
+    patched::prepare(trap, TAKES_OVER.load(Ordering::Relaxed));
     buffer_streams();
     if !arena::map() {
         return Err(SearchTrouble::HeapTaken);
@@ -259,28 +271,56 @@ pub fn explore(test: &Test, settings: &Settings) -> TestReport {
     search_all(test, settings).limited()
 }
 
+/// Search after search, until one has seen no plain access that should have been a step and was none.
 fn search_all(test: &Test, settings: &Settings) -> TestReport {
     let globals = &Snapshot::new(settings.stop_at_failure);
+    let (began, cpu) = (sys::now(), sys::cpu());
+    let until = settings.time_max.map_or(f64::INFINITY, |limit| began + limit);
+    // Who searches is no part of what was found.
+    let alone = Settings { jobs: 1, slice: Settings::default().slice, ..settings.clone() };
+    with(|control| {
+        control.search.leaks = settings.leaks();
+        control.search.settings = alone;
+    });
+    plain_steps::begin(&settings.plain_steps);
+    let mut runs_before = 0;
+    loop {
+        with(|control| control.search.histories.forget());
+        let mut report = search_once(test, settings, globals, until);
+        let asked: Vec<Finding> =
+            report.unknowns.iter().filter(|_| report.findings.iter().all(Finding::is_last_resort)).cloned().collect();
+        if !plain_steps::grow(asked.iter().map(|found| &found.cause)) || exchange::stopped() || sys::now() > until {
+            report.plain_steps = plain_steps::record(runs_before);
+            report.cpu_seconds = report.cpu_seconds.max(sys::cpu() - cpu);
+            return report;
+        }
+        runs_before += report.runs;
+    }
+}
+
+fn search_once(test: &Test, settings: &Settings, globals: &Snapshot, until: f64) -> TestReport {
     let mut report = TestReport::new(&test.name);
     let (began, cpu) = (sys::now(), sys::cpu());
     let Ok(phases) = strategies(settings) else { return report };
-    with(|control| {
-        // Who searches is no part of what was found.
-        control.search.settings = Settings { jobs: 1, slice: Settings::default().slice, ..settings.clone() };
-        control.search.stacks_shared = false;
-        control.search.histories.forget();
-    });
     let search_for = Allowed {
         runs_max: settings.runs_max,
-        until: settings.time_max.map_or(f64::INFINITY, |limit| began + limit),
+        until,
         share_at: if settings.jobs > 1 { began + share::ALONE * settings.slice } else { f64::INFINITY },
+        looks_first: settings.search == Search::Portfolio && settings.replay.is_none(),
     };
     for strategy in phases {
         with(|control| {
             control.search.retries.enable(settings.retries && strategy.turns_races());
             control.search.strategy = strategy;
         });
-        let coverage = search(test, settings, globals, &search_for, &mut report);
+        let mut coverage = search(test, settings, globals, &search_for, &mut report);
+        let goes_on = |report: &TestReport| settings.keep_going || !report.ends_search();
+        if coverage.is_none() && report.runs == 1 && goes_on(&report) && has_many_threads(&search_for) {
+            look_in_order(test, settings, globals, &search_for, &mut report);
+            if goes_on(&report) {
+                coverage = search(test, settings, globals, &search_for, &mut report);
+            }
+        }
         let shared = coverage.is_none() && !report.ends_search() && sys::now() > search_for.share_at;
         if shared && let Some(rest) = with(|control| control.search.strategy.rest()).filter(|rest| !rest.is_empty()) {
             report.cpu_seconds = sys::cpu() - cpu;
@@ -314,6 +354,26 @@ fn search_all(test: &Test, settings: &Settings) -> TestReport {
     });
     renew(globals);
     report
+}
+
+/// With more threads than that already the schedules without a preemption are too many to get through: whenever a thread ends any other may go on, and 11! is forty million.
+const MANY: usize = 10;
+/// So many runs of such a test are made first, at most, in which threads go in the order of their creation, but for one decision.
+const IN_ORDER: u64 = 50_000;
+
+/// Whether the test under way has so many threads that errors which need a preemption would not be met.
+fn has_many_threads(allowed: &Allowed) -> bool {
+    allowed.looks_first && with(|control| control.run.created) > MANY
+}
+
+/// Looks at schedules that are nearly in order, in the middle of another search, which goes on afterwards. They claim nothing.
+fn look_in_order(test: &Test, settings: &Settings, globals: &Snapshot, allowed: &Allowed, report: &mut TestReport) {
+    let in_order: Box<dyn Strategy> = Box::new(Bounded::of_turns(1));
+    let bounded = with(|control| std::mem::replace(&mut control.search.strategy, in_order));
+    let runs_max = allowed.runs_max.min(report.runs + IN_ORDER);
+    let alone = Allowed { runs_max, share_at: f64::INFINITY, looks_first: false, ..*allowed };
+    search(test, settings, globals, &alone, report);
+    with(|control| control.search.strategy = bounded);
 }
 
 /// The finding with who called each step: the same schedule once more, with more to note. When something else comes out, the finding
@@ -359,6 +419,8 @@ pub struct Allowed {
     pub until: f64,
     /// From this moment on the rest is for others, if it can be taken apart.
     pub share_at: f64,
+    /// Whether schedules that are nearly in order come after the first run, where it has many threads.
+    pub looks_first: bool,
 }
 
 impl Allowed {
@@ -377,10 +439,35 @@ const UNWATCHED: u64 = 16;
 /// must see where it ended the run, and so must a replay, whose schedule ends there.
 fn repeats_classes(settings: &Settings) -> bool {
     let ends_at_races = settings.keep_going || settings.replay.is_some();
-    settings.races
+    with(|control| control.search.looks_for_races())
         && !settings.races_in_every_run
         && !ends_at_races
         && with(|control| !control.search.strategy.turns_races())
+}
+
+/// What a search notes of its runs.
+struct Noted {
+    /// Classes of runs, where several are of one.
+    classes: Option<Classes>,
+    /// Why it cannot be whole.
+    unseen: Option<Finding>,
+    /// Whether threads were stuck in a wait for any of several descriptors, and the strategy learns from what such threads would have done: it is shown one of the
+    /// accesses, so that classes may be missing.
+    partly: bool,
+}
+
+/// What keeps a search from being whole: assembly beside plain accesses, or in C and C++ threads of a run have met in code that was not instrumented. All that is not seen in Rust is inline assembly.
+fn unseen_in(control: &Control, report: &TestReport) -> Option<Finding> {
+    let objects = &control.run.objects;
+    let met = objects.unseen_by_two != 0 && TAKES_OVER.load(Ordering::Relaxed);
+    let unseen = met.then(|| (finding::uninstrumented(objects.unseen_by_two), objects.unseen_by_two));
+    let (out, pc) = objects.doubt.clone().or(unseen)?;
+    Some(finding::of_failure(control, Failure::new(Cause::Out(out), pc), &report.test, report.runs))
+}
+
+/// Whether the strategy learns from what threads that are stuck would have done, and is shown a part of that.
+pub fn is_shown_in_part(control: &Control) -> bool {
+    control.search.strategy.turns_races() && control.run.objects.descriptors.waits_for_several()
 }
 
 /// Runs until the strategy is done; `None` when something else ended it.
@@ -391,11 +478,14 @@ pub fn search(
     allowed: &Allowed,
     report: &mut TestReport,
 ) -> Option<Coverage> {
-    let mut classes = repeats_classes(settings).then(Classes::new);
-    with(|control| control.run.trace.sign(classes.is_some().then(|| control.search.strategy.follows())));
-    let coverage = search_classes(test, settings, globals, allowed, report, &mut classes);
+    let mut noted = Noted { classes: repeats_classes(settings).then(Classes::new), unseen: None, partly: false };
+    with(|control| control.run.trace.sign(noted.classes.is_some().then(|| control.search.strategy.follows())));
+    let coverage = search_classes(test, settings, globals, allowed, report, &mut noted);
     with(|control| control.run.trace.sign(None));
-    coverage
+    if let Some(found) = noted.unseen.filter(|_| report.findings.is_empty()) {
+        report.keep(found);
+    }
+    coverage.map(|coverage| if noted.partly { Coverage::Partial } else { coverage })
 }
 
 /// The same, where data races are looked for in one run of each class, or in every run.
@@ -405,7 +495,7 @@ fn search_classes(
     globals: &Snapshot,
     allowed: &Allowed,
     report: &mut TestReport,
-    classes: &mut Option<Classes>,
+    noted: &mut Noted,
 ) -> Option<Coverage> {
     loop {
         if let ControlFlow::Break(coverage) = with(|control| control.search.strategy.start()) {
@@ -414,7 +504,7 @@ fn search_classes(
         if report.runs >= allowed.runs_max || report.runs.is_multiple_of(UNWATCHED) && allowed.is_over(report.runs) {
             return None;
         }
-        let end = match classes {
+        let end = match &mut noted.classes {
             Some(classes) => run_of_class(test, globals, classes, &mut report.spared),
             None => run_and_look(test, globals),
         };
@@ -433,7 +523,15 @@ fn search_classes(
                 control.search.histories.keep(&mut control.run.operations);
             }
             let blocked = control.run.left == Left::Blocked;
-            let found = if blocked { None } else { finding::of_run(control, end, &report.test, report.runs) };
+            // Many runs leave threads over where one does, and one is told.
+            let known = report.findings.iter().any(Finding::is_last_resort);
+            let failure = finding::failure_of(control, end)
+                .filter(|failure| !(blocked || known && failure.kind == FindingKind::LeakedThread));
+            let found = failure.map(|failure| finding::of_failure(control, failure, &report.test, report.runs));
+            noted.partly |= is_shown_in_part(control);
+            if noted.unseen.is_none() && found.is_none() {
+                noted.unseen = unseen_in(control, report);
+            }
             control.tell_strategy(end);
             found
         });
@@ -441,9 +539,13 @@ fn search_classes(
             if !report.knows(&found) {
                 report.keep(trace_back(test, globals, found));
             }
-            if !settings.keep_going && report.ends_search() || matches!(end, End::Stopped(Stop::Diverged(_))) {
+            let ends = report.ends_search() && !settings.keep_going || report.asks_for_steps();
+            if ends || matches!(end, End::Stopped(Stop::Diverged(_))) {
                 return None;
             }
+        }
+        if report.runs == 1 && has_many_threads(allowed) {
+            return None;
         }
     }
 }

@@ -10,9 +10,10 @@ use std::cell::UnsafeCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::clock::THREADS;
 use crate::posix::objects::Table;
 use crate::published::{Chain, Published};
-use crate::race::{Clocks, THREADS};
+use crate::race::Clocks;
 use crate::sys;
 
 /// How many accesses are remembered for each eight bytes, in their cell.
@@ -55,25 +56,32 @@ pub fn has_forgotten() -> bool {
 }
 
 /// An access in one word: the return address, which of the eight bytes, atomic, write, thread.
+///
+/// Of the 47 bits of an address three are left out, so that there is room for the number of the thread. Those below tell them: programs run at addresses that are not drawn at
+/// random, and Linux puts code below 4 TiB, around [`PROGRAM`](selvedge_protocol::address::PROGRAM), or below the stack, near 128 TiB.
 #[derive(Clone, Copy, Default)]
 pub struct Packed(u64);
 
 impl Packed {
-    const PC: u64 = (1 << 47) - 1;
-    const BYTES: u64 = 0xff << 47;
-    const ATOMIC: u64 = 1 << 55;
-    const WRITE: u64 = 1 << 56;
+    const PC: u64 = (1 << 44) - 1;
+    const BYTES_AT: u32 = 44;
+    const BYTES: u64 = 0xff << Self::BYTES_AT;
+    const ATOMIC_AT: u32 = 52;
+    const ATOMIC: u64 = 1 << Self::ATOMIC_AT;
+    const WRITE_AT: u32 = 53;
+    const WRITE: u64 = 1 << Self::WRITE_AT;
+    const THREAD_AT: u32 = 54;
 
     /// Of an access by nobody yet, to no bytes yet.
     #[inline(always)]
     pub fn new(pc: u64, write: bool, atomic: bool) -> Self {
-        Packed(pc & Self::PC | u64::from(atomic) << 55 | u64::from(write) << 56)
+        Packed(pc & Self::PC | u64::from(atomic) << Self::ATOMIC_AT | u64::from(write) << Self::WRITE_AT)
     }
 
     /// The same by that thread; `bytes` has a bit for each of the eight.
     #[inline(always)]
     pub fn by(self, thread: usize, bytes: u8) -> Self {
-        Packed(self.0 | u64::from(bytes) << 47 | (thread as u64) << 57)
+        Packed(self.0 | u64::from(bytes) << Self::BYTES_AT | (thread as u64) << Self::THREAD_AT)
     }
 
     /// What it does and from where, without who did it to which bytes.
@@ -84,12 +92,17 @@ impl Packed {
     /// Who.
     #[inline(always)]
     pub fn thread(self) -> usize {
-        (self.0 >> 57) as usize
+        (self.0 >> Self::THREAD_AT) as usize
     }
 
     /// From where.
     pub fn pc(self) -> u64 {
-        self.0 & Self::PC
+        const TIB: u64 = 1 << 40;
+        match self.0 & Self::PC {
+            low if low < 4 * TIB => low,
+            low if low < 12 * TIB => low + 80 * TIB,
+            low => low + 112 * TIB,
+        }
     }
 
     /// Whether it wrote.
@@ -105,7 +118,7 @@ impl Packed {
     /// Whether both are by one thread.
     #[inline(always)]
     fn same_thread(self, other: Self) -> bool {
-        (self.0 ^ other.0) >> 57 == 0
+        (self.0 ^ other.0) >> Self::THREAD_AT == 0
     }
 
     /// Whether the two would race if nothing orders them.
@@ -485,5 +498,26 @@ impl Pages {
     fn clear(&mut self) {
         // SAFETY: tables that live as long as the process, of which nobody has a borrow now: `self` is borrowed.
         self.all.iter().for_each(|page| unsafe { (*page.cells).fill(Cell::default()) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_access_says_what_was_put_into_it() {
+        for pc in [0, 0x40_1136, 0x5555_5555_5171, 0x5655_0000_0004, 0x7fff_f7a0_0001, 0x7c00_0000_0000] {
+            for thread in [0, 63, 64, THREADS - 1, NOBODY] {
+                for (write, atomic) in [(false, true), (true, false)] {
+                    let access = Packed::new(pc, write, atomic).by(thread, 0x81);
+                    assert_eq!((access.pc(), access.thread()), (pc, thread), "{pc:x}");
+                    assert_eq!((access.write(), access.atomic()), (write, atomic));
+                    assert_eq!(access.0 & Packed::BYTES, 0x81 << Packed::BYTES_AT);
+                    assert!(access.same_thread(Packed::new(1, true, true).by(thread, 1)));
+                    assert!(!access.same_thread(Packed::new(pc, write, atomic).by(thread ^ 64, 0x81)));
+                }
+            }
+        }
     }
 }

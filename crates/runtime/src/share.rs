@@ -91,7 +91,7 @@ fn work(test: &Test, settings: &Settings, globals: &Snapshot, until: f64, errand
         control.search.retries.enable(settings.retries && strategy.turns_races());
         control.search.strategy = strategy;
     });
-    let allowed = Allowed { runs_max: errand.runs_max, until, share_at: began + settings.slice };
+    let allowed = Allowed { runs_max: errand.runs_max, until, share_at: began + settings.slice, looks_first: false };
     let coverage = search(test, settings, globals, &allowed, &mut report);
     report.cpu_seconds = sys::cpu();
     with(|control| {

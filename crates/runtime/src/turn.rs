@@ -2,7 +2,7 @@
 //!
 //! Invariant: what [`Control::decide_quickly`] leaves out would have changed nothing; a strategy is asked in either way once before every step.
 
-use selvedge_explore::{Decision, Readiness, Stop};
+use selvedge_explore::{Decision, Readiness, Stop, Threads};
 
 use crate::control::{self, Control, Left, Next};
 use crate::{endless, retry};
@@ -11,7 +11,7 @@ impl Control {
     /// Who goes next, where little has to be looked at: nobody gave way, and nobody waits for more than the end of a thread.
     #[inline(always)]
     pub fn decide_quickly(&mut self) -> Next {
-        if self.run.alive & !self.run.waiting == 0 || self.run.attempts.is_watching() {
+        if self.run.alive.word() & !self.run.waiting.word() == 0 || self.run.attempts.is_watching() {
             return self.decide();
         }
         let current = self.run.current;
@@ -25,13 +25,10 @@ impl Control {
     /// The same where somebody can go, and loops that try again are not looked at; `None` where more has to be looked at.
     #[inline(always)]
     pub fn choose_quickly(&mut self) -> Option<usize> {
-        let ready = self.run.alive & !self.run.waiting;
         if !self.is_calm() || endless::is_watched(self) {
             return None;
         }
-        if ready != self.run.ready {
-            self.show(ready, 0);
-        }
+        let ready = self.ready_word();
         let thread = self.search.strategy.choose_among(ready, self.run.last)?.index();
         control::count_step();
         self.run.under_way = true;
@@ -39,11 +36,24 @@ impl Control {
         Some(thread)
     }
 
-    /// Whether nobody has to be held back, and nobody waits for more than the end of a thread.
+    /// Whether nobody has to be held back, and nobody waits for more than the end of a thread. Where there are more threads than the first word of a set has,
+    /// that is not known as quickly.
     #[inline(always)]
     fn is_calm(&self) -> bool {
-        let others = self.run.alive & self.run.waiting & !self.run.joining | self.run.held | self.run.fairness.held();
-        others == 0 && !self.run.gave_way
+        let run = &self.run;
+        let waits = run.alive.word() & run.waiting.word() & !run.joining.word();
+        let others = waits | run.held.word() | run.fairness.held().word();
+        others == 0 && !run.gave_way && run.created <= Threads::WORD
+    }
+
+    /// Who is ready where all is calm, which is noted.
+    #[inline(always)]
+    fn ready_word(&mut self) -> u64 {
+        let ready = self.run.alive.word() & !self.run.waiting.word();
+        if ready != self.run.ready.word() {
+            self.show(Threads::of_word(ready), Threads::new());
+        }
+        ready
     }
 
     /// This thread makes its step.
@@ -68,13 +78,13 @@ impl Control {
             return self.leave(Left::Restart);
         }
         let mut enabled = self.refresh_quickly();
-        if enabled == 0 && self.rouse() {
+        if enabled.is_empty() && self.rouse() {
             enabled = self.refresh();
         }
-        if enabled == 0 && self.run.attempts.attached == 0 && self.stop_polling() {
+        if enabled.is_empty() && self.run.attempts.attached.is_empty() && self.stop_polling() {
             enabled = self.refresh();
         }
-        if enabled == 0 {
+        if enabled.is_empty() {
             let left = retry::end(self);
             return self.leave(left);
         }
@@ -82,19 +92,19 @@ impl Control {
             return self.leave(Left::Stopped(Stop::Unfair));
         }
         if endless::is_watched(self) {
-            if let Some(left) = endless::watch(self, enabled) {
+            if let Some(left) = endless::watch(self, &enabled) {
                 return self.leave(left);
             }
             if self.is_continued() {
-                let thread = self.continues_with(enabled);
+                let thread = self.continues_with(&enabled);
                 return self.run(thread);
             }
         }
         let at = selvedge_explore::ChoicePoint {
             trace: &self.run.trace,
             pending: &self.run.pending,
-            ready: self.run.ready,
-            held: self.run.held,
+            ready: &self.run.ready,
+            held: &self.run.held,
         };
         match self.search.strategy.choose(&at) {
             Decision::Stop(stop) => self.leave(Left::Stopped(stop)),
@@ -110,7 +120,7 @@ impl Control {
     /// Wakes threads whose loops would see a change that no step made: one by code that is not instrumented.
     fn rouse(&mut self) -> bool {
         let mut any = false;
-        for thread in (0..self.run.created).filter(|&thread| self.run.spinning & 1 << thread != 0) {
+        for thread in self.run.spinning.iter() {
             let fiber = &mut self.process.fibers[thread];
             fiber.woken = fiber.spin.sees_change();
             any |= fiber.woken;
@@ -120,56 +130,68 @@ impl Control {
 
     /// As `refresh`, which has little to do when nobody gave way and nobody waits for more than the end of a thread.
     #[inline(always)]
-    fn refresh_quickly(&mut self) -> u64 {
-        if !self.is_calm() {
-            return self.refresh();
-        }
-        let ready = self.run.alive & !self.run.waiting;
-        if ready != self.run.ready {
-            self.show(ready, 0);
-        }
-        ready
+    fn refresh_quickly(&mut self) -> Threads {
+        if self.is_calm() { Threads::of_word(self.ready_word()) } else { self.refresh() }
     }
 
-    /// Brings the readiness of every thread up to date; the threads that can go, one bit each.
+    /// Brings the readiness of every thread up to date; the threads that can go.
     #[inline(never)]
-    fn refresh(&mut self) -> u64 {
-        let mut enabled = self.run.alive & !self.run.waiting;
-        let mut rest = self.run.alive & self.run.waiting & !self.run.joining;
+    fn refresh(&mut self) -> Threads {
+        if self.run.created <= Threads::WORD && !self.run.gave_way && !self.run.fairness.any() {
+            return Threads::of_word(self.refresh_word());
+        }
+        let mut enabled = self.run.alive.without(&self.run.waiting);
+        let mut rest = self.run.alive.and(&self.run.waiting).without(&self.run.joining);
+        while let Some(thread) = rest.pop() {
+            if self.process.fibers[thread].wants.met(thread, self) && !self.polls_in_vain(thread) {
+                enabled.insert(thread);
+            }
+        }
+        let mut held = Threads::new();
+        if let Some(last) = self.run.last
+            && (self.run.gave_way || self.run.fairness.any())
+        {
+            self.run.fairness.stepped(last, self.run.gave_way, &enabled);
+            held = self.run.fairness.held_back(&enabled);
+        }
+        let ready = enabled.without(&held);
+        if ready != self.run.ready || held != self.run.held {
+            self.show(ready, held);
+        }
+        enabled
+    }
+
+    /// The same where there are few threads, and nobody has to be held back.
+    #[inline(always)]
+    fn refresh_word(&mut self) -> u64 {
+        let run = &self.run;
+        let mut enabled = run.alive.word() & !run.waiting.word();
+        let mut rest = run.alive.word() & run.waiting.word() & !run.joining.word();
         while rest != 0 {
             let thread = rest.trailing_zeros() as usize;
             rest &= rest - 1;
             let can = self.process.fibers[thread].wants.met(thread, self) && !self.polls_in_vain(thread);
             enabled |= u64::from(can) << thread;
         }
-        let mut held = 0;
-        if let Some(last) = self.run.last
-            && (self.run.gave_way || self.run.fairness.any())
-        {
-            self.run.fairness.stepped(last, self.run.gave_way, enabled);
-            held = self.run.fairness.held_back(enabled);
-        }
-        let ready = enabled & !held;
-        if (ready, held) != (self.run.ready, self.run.held) {
-            self.show(ready, held);
+        if (enabled, 0) != (self.run.ready.word(), self.run.held.word()) {
+            self.show(Threads::of_word(enabled), Threads::new());
         }
         enabled
     }
 
     /// Notes who is ready and who is held, where that has changed.
     #[inline(never)]
-    fn show(&mut self, ready: u64, held: u64) {
-        let mut rest = (ready ^ self.run.ready | held ^ self.run.held) & self.run.alive;
+    fn show(&mut self, ready: Threads, held: Threads) {
+        let changed = ready.xor(&self.run.ready).or(&held.xor(&self.run.held));
+        let mut rest = changed.and(&self.run.alive);
         (self.run.ready, self.run.held) = (ready, held);
-        while rest != 0 {
-            let thread = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            self.run.pending[usize::from(self.run.slots[thread])].readiness =
-                match (ready >> thread & 1, held >> thread & 1) {
-                    (1, _) => Readiness::Ready,
-                    (_, 1) => Readiness::Held,
-                    _ => Readiness::Blocked,
-                };
+        while let Some(thread) = rest.pop() {
+            let (ready, held) = (self.run.ready.contains(thread), self.run.held.contains(thread));
+            self.run.pending[usize::from(self.run.slots[thread])].readiness = match (ready, held) {
+                (true, _) => Readiness::Ready,
+                (_, true) => Readiness::Held,
+                _ => Readiness::Blocked,
+            };
         }
     }
 }

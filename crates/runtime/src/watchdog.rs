@@ -70,7 +70,8 @@ unsafe extern "C" fn look(_: *mut c_void) -> *mut c_void {
             if call < 0 && processor_ms(watched) < used + u64::from(LOOKS * PAUSE_MS) {
                 continue;
             }
-            still = 0;
+            // One that only computes may have been asked what it looks at; then it has not answered the next time.
+            still = LOOKS - 2;
             CALL.store(call, Ordering::Relaxed);
             // SAFETY: a signal to a thread of this process.
             unsafe {
@@ -95,6 +96,11 @@ fn processor_ms(thread: i32) -> u64 {
 pub fn system_call_of(thread: i32) -> i64 {
     let text = std::fs::read_to_string(format!("/proc/self/task/{thread}/syscall")).unwrap_or_default();
     text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(-1)
+}
+
+/// Whether the watched thread was found in no call.
+pub fn computes() -> bool {
+    CALL.load(Ordering::Relaxed) < 0
 }
 
 /// What the watched thread was found at.

@@ -98,6 +98,11 @@ pub fn only_panics(report: &TestReport, object: Option<&ObjectReport>) -> bool {
 }
 
 impl Seen {
+    /// Whether no test searched anything.
+    pub fn nothing(&self) -> bool {
+        self.tests.is_empty() && self.taken == 0 && self.missing.is_empty()
+    }
+
     /// Takes one report.
     fn report(&mut self, report: Report, expected: &[Marked], asked: &Asked, origin: &Origin) {
         for test in report.tests {
@@ -170,11 +175,9 @@ mod tests {
     }
 
     fn read_texts(texts: &[String]) -> Seen {
-        static NUMBER: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
-        let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let directory = std::env::temp_dir().join(format!("selvedge-reports-{}-{number}", std::process::id()));
-        fs::create_dir_all(&directory).unwrap();
-        channel::open(&directory).unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        let directory = scratch.path();
+        channel::open(directory).unwrap();
         for (number, text) in texts.iter().enumerate() {
             fs::write(directory.join(format!("{number}.report")), text).unwrap();
         }
@@ -190,9 +193,7 @@ mod tests {
             function: None,
         };
         let origin = Origin { build: &build, runtime: Path::new(""), interrupted: false, passed: true };
-        let seen = read(&directory, &asked, &origin);
-        fs::remove_dir_all(&directory).unwrap();
-        seen
+        read(directory, &asked, &origin)
     }
 
     fn text(test: &str, coverage: CoverageRecord) -> String {

@@ -16,10 +16,10 @@ use clap::Args;
 use selvedge_driver::rust::{RustError, TARGET, cargo_environment, prepare_sysroot};
 use selvedge_driver::{Watch, supported};
 use selvedge_protocol::channel::{self, EXCHANGE_VARIABLE, SETTINGS_VARIABLE, TAKE_OVER_VARIABLE};
-use selvedge_protocol::{Settings, wire};
+use selvedge_protocol::{ObjectOptions, Settings, wire};
 
 use super::harness;
-use super::reports::{self, Origin};
+use super::reports::{self, Origin, Seen};
 use crate::cache;
 use crate::command::objects::ObjectFlags;
 use crate::exit::Exit;
@@ -29,8 +29,9 @@ use crate::library::{self, Places};
 use crate::program::Scratch;
 use crate::report::print::{Printer, complain, keep_page};
 use crate::report::tested::Session;
-use crate::report::{Outcome, Rendered, Wanted};
-use crate::search::SearchFlags;
+use crate::report::text::tested::NOTHING;
+use crate::report::{Outcome, Wanted};
+use crate::search::{Asked, SearchFlags};
 
 /// What cargo splits encoded flags at.
 const SEPARATOR: &str = "\u{1f}";
@@ -174,7 +175,7 @@ pub fn run(flags: Flags, harness: Vec<OsString>, started: Instant) -> Result<Exi
     });
     let (watch, scratch) = made.map_err(|error| Trouble::Reports(temporary, error))?;
     let mut asked = flags.search.resolve();
-    asked.search.object = flags.objects.resolve();
+    asked.search.object = ObjectOptions { races: asked.races, ..flags.objects.resolve() };
     let mut environment = environment(&tools, scratch.path(), &asked.search);
     environment.extend(without_lto(&flags.arguments));
     environment.push((EXCHANGE_VARIABLE.into(), watch.path().display().to_string()));
@@ -202,50 +203,33 @@ pub fn run(flags: Flags, harness: Vec<OsString>, started: Instant) -> Result<Exi
     let build = cargo.build();
     let origin = Origin { build: &build, runtime: &tools.runtime, interrupted, passed: status.success() };
     let seen = reports::read(scratch.path(), &asked, &origin);
-    let nothing = seen.tests.is_empty() && seen.taken == 0 && seen.missing.is_empty();
-    let exit = match status.code() {
-        // Nothing tested is no pass, unless nothing was to be tested.
-        Some(0) if nothing && !cargo.harness.iter().any(|word| LISTS.iter().any(|lists| word == lists)) => Exit::Input,
-        Some(0) => seen.covered,
-        // An object that cannot be tested panics like one that fails.
-        Some(_) if seen.covered == Exit::Input => Exit::Input,
-        Some(_) => Exit::Violation,
-        None => Exit::Unknown,
+    let exit = cargo.verdict(status, &seen);
+    Ok(tell(&cargo, &seen, exit, asked, started))
+}
+
+/// Prints and writes what was seen.
+fn tell(cargo: &Cargo, seen: &Seen, exit: Exit, asked: Asked, started: Instant) -> Exit {
+    let manifest = cargo.manifest_path.as_deref().unwrap_or(Path::new("Cargo.toml")).display().to_string();
+    let seconds = started.elapsed().as_secs_f64();
+    let outcome = if seen.nothing() && exit == Exit::Input {
+        Outcome::wrong(crate::trouble::Trouble::new(&manifest, NOTHING), seconds)
+    } else {
+        Outcome::Tested(Session {
+            file: &manifest,
+            compiler: "rustc",
+            tests: &seen.tests,
+            time_max: asked.time_max,
+            seconds,
+            exit: Some(exit),
+            missing: &seen.missing,
+            taken: seen.taken,
+        })
     };
-    let exit = if interrupted { exit.worst(Exit::Unknown) } else { exit };
-    seen.missing.iter().for_each(|missing| complain(&format!("{}\n", missing.line())));
-    let manifest = cargo.manifest_path.as_deref().unwrap_or(Path::new("Cargo.toml"));
-    let session = Session {
-        file: &manifest.display().to_string(),
-        compiler: "rustc",
-        tests: &seen.tests,
-        time_max: asked.time_max,
-        seconds: started.elapsed().as_secs_f64(),
-        exit: Some(exit),
-        missing: &seen.missing,
-    };
-    let wanted = Wanted::new(asked.html.is_some(), &asked.output);
-    let mut rendered = Outcome::Tested(session).render(wanted);
-    match (seen.tests.is_empty(), seen.taken) {
-        // What could not be tested was said.
-        (true, 0) if !seen.missing.is_empty() => rendered.text.clear(),
-        (true, 0) => {
-            let reason = "nothing was tested: no test called selvedge::explore or selvedge::object";
-            if exit == Exit::Input {
-                let trouble = crate::trouble::Trouble::new(&manifest.display().to_string(), reason);
-                let wrong = Outcome::wrong(trouble, started.elapsed().as_secs_f64()).render(wanted);
-                rendered = Rendered { page: rendered.page, ..wrong };
-            }
-            rendered.text = format!("selvedge: {reason}\n");
-        }
-        (true, taken) => rendered.text = taken_by_tests(taken),
-        (false, 0) => {}
-        (false, taken) => rendered.text += &format!("\n{}", taken_by_tests(taken)),
-    }
+    let mut rendered = outcome.render(Wanted::new(asked.html.is_some(), &asked.output));
     let unwritten = keep_page(asked.html.as_deref(), &mut rendered);
     let mut printer = Printer::new(asked.json, asked.output, 1);
     printer.print(rendered);
-    Ok(printer.finish().worst(unwritten))
+    printer.finish().worst(unwritten)
 }
 
 /// Builds the tests of a finding again, as they were built then; the runtime that they are to run with.
@@ -306,14 +290,6 @@ impl Interrupt {
 
     fn came(&self) -> bool {
         self.came.load(Ordering::Acquire)
-    }
-}
-
-/// Searches of which nothing is shown here.
-fn taken_by_tests(taken: usize) -> String {
-    match taken {
-        1 => "selvedge: 1 search is judged by its test, which took the report (`report()`)\n".to_owned(),
-        _ => format!("selvedge: {taken} searches are judged by their tests, which took the reports\n(`report()`)\n"),
     }
 }
 
@@ -381,6 +357,21 @@ struct Cargo {
 }
 
 impl Cargo {
+    /// What the tests and their searches come to.
+    fn verdict(&self, status: ExitStatus, seen: &Seen) -> Exit {
+        let lists = self.harness.iter().any(|word| LISTS.iter().any(|lists| word == lists));
+        let exit = match status.code() {
+            // Nothing tested is no pass, unless nothing was to be tested.
+            Some(0) if seen.nothing() && !lists => Exit::Input,
+            Some(0) => seen.covered,
+            // An object that cannot be tested panics like one that fails.
+            Some(_) if seen.covered == Exit::Input => Exit::Input,
+            Some(_) => Exit::Violation,
+            None => Exit::Unknown,
+        };
+        if self.interrupt.came() { exit.worst(Exit::Unknown) } else { exit }
+    }
+
     /// What a finding needs to build its program again.
     fn build(&self) -> CargoBuild {
         CargoBuild {

@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::library::Places;
 use crate::program::hash;
 use crate::report::print::{complain, say};
-use crate::report::tested::quoted;
+use crate::report::text::tested::quoted;
 use crate::trouble::Trouble;
 
 /// The flags as typed.

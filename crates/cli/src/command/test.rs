@@ -12,7 +12,7 @@ use std::time::Instant;
 use clap::Args;
 use selvedge_driver::{self as driver, RunError, Watch};
 use selvedge_history::{Budget, Limit};
-use selvedge_protocol::{self as protocol, ObjectReport, TestReport, words};
+use selvedge_protocol::{self as protocol, ObjectOptions, ObjectReport, TestReport, words};
 
 use super::objects::ObjectFlags;
 use crate::exit::Exit;
@@ -28,7 +28,6 @@ use crate::report::names::Names;
 use crate::report::outcome::Wrong;
 use crate::report::print::{Printer, keep_page};
 use crate::report::tested::{Missing, Session, Tested};
-use crate::report::text::clean;
 use crate::report::{Outcome, Rendered, Wanted};
 use crate::search::{Asked, SearchFlags};
 use crate::trouble::Trouble;
@@ -88,7 +87,7 @@ impl Flags {
     /// Resolves the flags.
     pub fn resolve(self, started: Instant) -> Settings {
         let mut asked = self.search.resolve();
-        asked.search.object = self.objects.resolve();
+        asked.search.object = ObjectOptions { races: asked.races, ..self.objects.resolve() };
         let object_flags = asked.search.object.flags();
         let directory = std::env::current_dir().unwrap_or_default();
         Settings {
@@ -193,12 +192,9 @@ fn explore(settings: &Settings, budget: &Budget, progress: &Progress) -> Result<
         seconds: settings.started.elapsed().as_secs_f64(),
         exit: (!missing.is_empty()).then(|| worst.worst(Exit::Input)),
         missing: &missing,
+        taken: 0,
     };
-    let mut rendered = Outcome::Tested(session).render(settings.wanted());
-    for missing in &missing {
-        rendered.text += &format!("\n{}\n", clean(&missing.line()));
-    }
-    Ok(rendered)
+    Ok(Outcome::Tested(session).render(settings.wanted()))
 }
 
 /// Runs the tests, as many at a time as there may be workers. What came of them, and which could not be tested and why: no test takes
@@ -262,10 +258,9 @@ fn unlisted(settings: &Settings, name: &str, why: RunError) -> Rendered {
         seconds: settings.started.elapsed().as_secs_f64(),
         exit: Some(Exit::Unknown),
         missing: &missing,
+        taken: 0,
     };
-    let mut rendered = Outcome::Tested(session).render(settings.wanted());
-    rendered.text = format!("{}\n", clean(&missing[0].line()));
-    rendered
+    Outcome::Tested(session).render(settings.wanted())
 }
 
 fn list(settings: &Settings, built: &Built) -> Result<Listed, Trouble> {

@@ -3,6 +3,7 @@
 //! Only what other threads may have seen is shown: accesses of variables and locks that more than one thread used. Invariant: what is
 //! left out is counted, and everything is in the finding file.
 
+mod rounds;
 mod step;
 mod table;
 
@@ -36,9 +37,11 @@ const BETWEEN: &str = "  ";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     pub place: String,
-    pub thread: u8,
+    pub thread: u16,
     pub text: String,
     pub times: usize,
+    /// How many rows it stands for, where it is one for many rounds.
+    stands_for: usize,
     /// How many steps it stands for; none where it only says that a crate is called, or is an access between steps.
     steps: usize,
     /// The call of a crate that was downloaded which it is part of.
@@ -55,13 +58,14 @@ pub struct Row {
 
 impl Row {
     /// What a thread did at that place, once; all steps have been made.
-    fn new(site: &Site, thread: u8, text: String) -> Self {
+    fn new(site: &Site, thread: u16, text: String) -> Self {
         let (place, source) = (site.line.clone(), site.source.clone());
         Row {
             place,
             thread,
             text,
             times: 1,
+            stands_for: 1,
             steps: 1,
             within: None,
             source,
@@ -72,7 +76,7 @@ impl Row {
     }
 
     /// A thread calls a crate that was downloaded; what it does there follows.
-    fn of_call(caller: &Caller, thread: u8) -> Self {
+    fn of_call(caller: &Caller, thread: u16) -> Self {
         let site = Site { line: caller.line.clone(), source: Some(caller.source.clone()), ..Site::default() };
         let text = caller.call.clone().unwrap_or_else(|| "calls".into());
         Row { steps: 0, within: Some(caller.clone()), ..Row::new(&site, thread, text) }
@@ -117,17 +121,21 @@ pub fn rows(finding: &Finding, names: &mut Names, rows_max: usize) -> (Vec<Row>,
         chosen.rows = calls(chosen.rows);
     }
     let mut rows: Vec<Row> = Vec::new();
-    let mut left_out = 0;
-    // From the end: what happened last explains most, and a run may have a great many steps.
-    for row in chosen.rows.into_iter().rev() {
-        let full = rows.len() == rows_max;
+    for row in chosen.rows {
         match rows.last_mut() {
-            Some(last) if left_out == 0 && last.is_like(&row) => last.times += row.times,
-            _ if full => left_out += 1,
+            Some(last) if last.is_like(&row) => {
+                last.times += 1;
+                last.stands_for += 1;
+                last.steps += row.steps;
+                last.made = row.made;
+            }
             _ => rows.push(row),
         }
     }
-    rows.reverse();
+    let mut rows = rounds::fold(rows);
+    // The last ones stay: what happened last explains most, and a run may have a great many steps.
+    let more = rows.len().saturating_sub(rows_max);
+    let left_out = rows.drain(..more).map(|row| row.stands_for as u64).sum();
     if let Some(other) = chosen.other {
         let at = rows.iter().position(|row| row.made > other.made).unwrap_or(rows.len());
         rows.insert(at, other);
@@ -215,9 +223,9 @@ fn chosen(finding: &Finding, names: &mut Names) -> Chosen {
     let mut rows: Vec<Row> = Vec::new();
     // What each thread has called last of a crate that was downloaded. Where operations are marked, their calls say the same.
     let marked = finding.steps.iter().any(Step::is_of_operation);
-    let mut callers: HashMap<u8, Option<Caller>> = HashMap::new();
+    let mut callers: HashMap<u16, Option<Caller>> = HashMap::new();
     // A call into a library is one row, however many steps it makes there: who made it, where, of which object.
-    let mut under_way: Option<(u8, Site, Option<u64>)> = None;
+    let mut under_way: Option<(u16, Site, Option<u64>)> = None;
     let end = end_of_operations(finding);
     let skipped = |number: usize, step: &Step| step.thread == 0 && (is_relaxed(finding) || number > end);
     for (number, step) in (1..).zip(&finding.steps).filter(|&(number, step)| !skipped(number, step)) {
@@ -290,6 +298,8 @@ fn is_machinery(step: &Step, site: &Site, names: &mut Names) -> bool {
 /// What a step touches that other threads may touch, too. The calls and returns of operations are one such thing.
 fn touched(step: &Step) -> Option<Touched> {
     match &step.kind {
+        // What is written at one end is read at another.
+        StepKind::Access(access) if access.on.is_descriptor() => Some(Touched::Descriptors),
         StepKind::Access(access) if !is_of_threads(access.on) => Some(Touched::Object(access.object)),
         StepKind::Call { .. } | StepKind::Return { .. } => Some(Touched::Operations),
         StepKind::Access(_) | StepKind::Create | StepKind::Yield => None,
@@ -299,6 +309,7 @@ fn touched(step: &Step) -> Option<Touched> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Touched {
     Object(u64),
+    Descriptors,
     Operations,
 }
 
@@ -361,6 +372,7 @@ fn ending(finding: &Finding, names: &mut Names) -> Vec<Row> {
     threads
         .filter(|(thread, _)| !stuck || thread.thread != 0)
         .map(|(thread, waits)| {
+            let at_descriptor = protocol_words::waits_at_descriptor(waits.what, waits.object);
             let text = match waits.what {
                 WaitsFor::Join => format!("✗ waits for T{}", waits.object),
                 _ => format!("✗ waits: {}", names.address(waits.object)),
@@ -372,6 +384,7 @@ fn ending(finding: &Finding, names: &mut Names) -> Vec<Row> {
                 }
                 _ => text,
             };
+            let text = at_descriptor.map_or(text, |told| format!("✗ {told}"));
             Row { ends: true, ..Row::new(&site, thread.thread, text) }
         })
         .collect()
@@ -389,7 +402,7 @@ fn other(finding: &Finding, names: &mut Names) -> Option<Row> {
 }
 
 /// The line of code at an address. A step of that thread there tells who called it.
-fn site_of(finding: &Finding, thread: u8, address: u64, names: &mut Names) -> Option<Site> {
+fn site_of(finding: &Finding, thread: u16, address: u64, names: &mut Names) -> Option<Site> {
     let offset = names.offset(address)?;
     let is_there =
         |step: &&Step| step.thread == thread && step.place.as_ref().is_some_and(|place| place.offset == offset);
@@ -416,7 +429,7 @@ impl protocol_words::Names for OfFinding<'_> {
         protocol_words::Names::name(self.names, address)
     }
 
-    fn code(&mut self, thread: u8, pc: u64) -> String {
+    fn code(&mut self, thread: u16, pc: u64) -> String {
         match site_of(self.finding, thread, pc, self.names) {
             Some(site) => site.line,
             None => self.name(pc),
@@ -436,7 +449,7 @@ pub fn explained(finding: &Finding, names: &mut Names) -> String {
 pub fn loops(finding: &Finding, names: &mut Names) -> Vec<String> {
     /// Enough to have gone round once or more.
     const LAST: usize = 200;
-    let mut threads: Vec<(u8, usize, BTreeSet<String>)> = Vec::new();
+    let mut threads: Vec<(u16, usize, BTreeSet<String>)> = Vec::new();
     for step in finding.steps.iter().rev() {
         let at = threads.iter().position(|(thread, ..)| *thread == step.thread).unwrap_or_else(|| {
             threads.push((step.thread, 0, BTreeSet::new()));
@@ -474,6 +487,10 @@ pub fn waits(finding: &Finding, names: &mut Names) -> Vec<String> {
         let who = format!("T{}", thread.thread);
         // A lock of a crate is not known as one; what was called of it says more than what it waits with.
         let call = site.call.as_ref().or_else(|| site.caller.as_ref()?.call.as_ref());
+        if let Some(told) = protocol_words::waits_at_descriptor(waits.what, waits.object) {
+            sentences.push(format!("{who} {told}{at}"));
+            continue;
+        }
         sentences.push(match (waits.what, call) {
             (WaitsFor::Join, _) => format!("{who} waits for T{} to end{at}", waits.object),
             (WaitsFor::Change, _) => format!("{who} goes round a loop until {object} changes{at}"),
@@ -489,7 +506,7 @@ pub fn waits(finding: &Finding, names: &mut Names) -> Vec<String> {
 
 /// Who was the last to lock something that does not say who holds it: the last step on it by another thread that was part of
 /// such a call and changed it.
-pub fn taken(finding: &Finding, object: u64, waiting: u8, names: &mut Names) -> Option<(u8, String)> {
+pub fn taken(finding: &Finding, object: u64, waiting: u16, names: &mut Names) -> Option<(u16, String)> {
     let is_change = |step: &&Step| {
         let change = |access: &Access| {
             access.object == object && (access.verb, access.on) == (Verb::Update, Class::Memory) && access.changes()

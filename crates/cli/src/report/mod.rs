@@ -15,7 +15,6 @@ pub mod html;
 pub mod interleaving;
 pub mod json;
 pub mod names;
-mod objects;
 pub mod operation;
 pub mod outcome;
 pub mod print;

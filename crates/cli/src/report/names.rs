@@ -77,14 +77,42 @@ fn short(line: &Line) -> String {
 /// Whether a source file belongs to a standard library.
 fn is_library(file: &str) -> bool {
     file.starts_with("/rustc/")
-        || file.starts_with("/usr/include/")
+        || file.strip_prefix(INSTALLED).is_some_and(is_of_system)
         || file.starts_with("/usr/lib/")
         || file.contains("/rustlib/src/rust/library/")
 }
 
-/// Whether a source file belongs to a crate that cargo downloaded.
+/// Where headers of the system lie, and those of libraries that were installed.
+const INSTALLED: &str = "/usr/include/";
+
+/// Whether a header there is of libc, of the C++ library or of a framework for tests, whose lines help nobody.
+fn is_of_system(header: &str) -> bool {
+    const DIRECTORIES: [&str; 15] = [
+        "c++/",
+        "x86_64-linux-gnu/",
+        "bits/",
+        "sys/",
+        "asm/",
+        "asm-generic/",
+        "linux/",
+        "gnu/",
+        "net/",
+        "netinet/",
+        "arpa/",
+        "catch2/",
+        "doctest/",
+        "gtest/",
+        "boost/test/",
+    ];
+    !header.contains('/') || DIRECTORIES.iter().any(|directory| header.starts_with(directory))
+}
+
+/// Whether a source file belongs to a crate that cargo downloaded, or to a library that was installed.
 fn is_downloaded(file: &str) -> bool {
-    file.contains("/registry/src/") || file.contains("/git/checkouts/")
+    file.contains("/registry/src/")
+        || file.contains("/git/checkouts/")
+        || file.starts_with(INSTALLED)
+        || file.starts_with("/usr/local/include/")
 }
 
 /// Whether a function of the standard library makes, ends or waits for threads.
@@ -185,6 +213,19 @@ impl Names {
     /// The line of a place.
     pub fn line(&mut self, place: &Place) -> Option<Line> {
         self.lines.line(place)
+    }
+
+    /// The lines of places, each once, or where in a file they lie.
+    pub fn places(&mut self, places: &[Place]) -> Vec<String> {
+        let mut lines = Vec::new();
+        for place in places {
+            let known = self.line(place).map(|line| short(&line));
+            let line = known.unwrap_or_else(|| format!("{}+{:#x}", place.module, place.offset));
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        lines
     }
 
     /// The variable that an address lies in: `counter`, `nodes+8`, `heap+0x10`.
@@ -387,6 +428,12 @@ mod tests {
     fn a_line_of_a_downloaded_crate_names_its_caller() {
         assert!(is_downloaded("/home/me/.cargo/registry/src/index-1949cf8c6b5b557f/flume-0.11.1/src/lib.rs"));
         assert!(is_downloaded("/home/me/.cargo/git/checkouts/flume-1f/2c/src/lib.rs"));
+        let installed = |file: &str| is_downloaded(file) && !is_library(file);
+        assert!(installed("/usr/include/boost/lockfree/queue.hpp") && installed("/usr/local/include/queue.h"));
+        for file in ["c++/12/bits/stl_vector.h", "x86_64-linux-gnu/c++/12/bits/gthr.h", "pthread.h", "catch2/catch.hpp"]
+        {
+            assert!(is_library(&format!("/usr/include/{file}")), "{file}");
+        }
         assert!(!is_downloaded("tests/registry.rs") && !is_downloaded("/home/me/flume/src/lib.rs"));
         let mut site = Site { line: "lib.rs:429".into(), ..Site::default() };
         assert_eq!(site.lines(), "lib.rs:429");

@@ -191,7 +191,7 @@ fn a_report_that_a_test_took_is_counted() {
         (&["judged"][..], "selvedge: 1 search is judged by its test", 0),
         (&["judged", "right"], "selvedge: 1 search is judged by its test", 0),
         // Nothing tested is no pass.
-        (&["nothing"], "selvedge: nothing was tested: no test called selvedge::explore or selvedge::object", 2),
+        (&["nothing"], "Cargo.toml: nothing was tested: no test called selvedge::explore or selvedge::object", 2),
     ] {
         let tests = run(cargo_selvedge(project, &[&["--test", "objects", "--"], names].concat()));
         if skipped(&tests) {

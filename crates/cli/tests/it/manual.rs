@@ -30,6 +30,7 @@ pages! {
     the_tutorial_for_databases_works: "docs/tutorials/database.md",
     the_tutorial_for_algorithms_works: "docs/tutorials/algorithm.md",
     the_page_on_installing_works: "docs/install.md",
+    the_page_on_build_systems_works: "docs/build-systems.md",
     the_page_on_checking_works: "docs/checking.md",
     the_page_on_continuous_integration_works: "docs/ci.md",
     the_page_on_comparisons_works: "docs/comparison.md",

@@ -68,6 +68,31 @@ fn flags_of_objects_are_refused_for_other_tests() {
 }
 
 #[test]
+fn what_to_do_about_threads_that_are_left_over_is_said() {
+    let leaks = |file: &str, args: &[&str]| selvedge(&[&["test", file, "--json"], args].concat());
+    let file = "corpus/programs/leaked-thread/outlives.c";
+    let reported = leaks(file, &[]).expect(1).json();
+    let stopped = leaks(file, &["--leaks", "stop"]).expect(1).json();
+    let runs = |document: &serde_json::Value| document["tests"][0]["runs"].as_u64().expect("a number");
+    assert_eq!(runs(&stopped), 1, "{stopped}");
+    assert!(runs(&reported) > 1, "{reported}");
+    leaks(file, &["--leaks", "report"]).expect(1);
+    assert_eq!(leaks(file, &["--leaks", "allow"]).expect(0).json()["tests"][0]["verdict"], "pass");
+    // What is worse is told in place of it.
+    let worse = "corpus/boundary/assertion/after_the_return.c";
+    let kinds = |args: &[&str]| {
+        let document = leaks(worse, args).expect(1).json();
+        let findings = document["tests"][0]["findings"].as_array().expect("findings").clone();
+        findings.iter().map(|finding| finding["kind"].as_str().expect("a kind").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(&[]), ["assertion"]);
+    assert_eq!(kinds(&["--leaks", "allow"]), ["assertion"]);
+    assert_eq!(kinds(&["--leaks", "stop"]), ["leaked-thread"]);
+    let refused = test("leaks", &["--test", "ring", "--leaks", "allow"]).expect(2);
+    assert!(words(&refused.stderr).contains("--leaks is about tests, and ring is an object"), "{}", refused.stderr);
+}
+
+#[test]
 fn a_violation_that_cannot_be_saved_is_one() {
     let file = scratch("verdicts-not-a-directory");
     std::fs::write(&file, "").expect("the scratch directory is writable");
@@ -97,21 +122,19 @@ fn an_operation_that_a_race_ends_is_cut_off() {
 }
 
 #[test]
-fn races_that_are_allowed_leave_it_unknown() {
-    let run = test("racy", &["--test", "racy", "--auto", "2"]).expect(3);
+fn operations_that_race_where_that_is_allowed_are_searched_access_by_access() {
+    let run = test("racy", &["--test", "racy", "--auto", "2"]).expect(1);
     let text = words(&run.stdout);
-    assert!(text.contains("`races off` allows a data race on 4 bytes at"), "{text}");
-    assert_eq!(text.matches("verdicts.c:").count(), 2, "both lines: {text}");
-    assert!(text.contains("not every schedule was made"), "{text}");
-    let json = test("racy", &["--test", "racy", "--auto", "2", "--json"]).expect(3).json();
+    assert!(text.starts_with("FAIL racy: not-linearizable"), "{text}");
+    assert!(text.contains("are steps") && text.contains("verdicts.c:21, verdicts.c:22 (known after"), "{text}");
+    let json = test("racy", &["--test", "racy", "--auto", "2", "--json"]).expect(1).json();
     let test = &json["tests"][0];
-    assert_eq!(
-        (&json["verdict"], &test["verdict"], &test["limit"]),
-        (&"unknown".into(), &"unknown".into(), &"incomplete".into())
-    );
-    assert!(test["reason"].as_str().is_some_and(|why| why.contains("`races off`")), "{test}");
+    assert_eq!(test["plain_steps"]["lines"].as_array().map(Vec::len), Some(2), "{test}");
+    let path = json["findings"][0]["path"].as_str().expect("a file").to_owned();
+    selvedge(&["replay", &path]).expect(1);
     // An object that is locked has no race to allow.
-    self::test("locked", &["--test", "locked", "--auto", "2"]).expect(0);
+    let locked = self::test("locked", &["--test", "locked", "--auto", "2", "--json"]).expect(0).json();
+    assert!(locked["tests"][0]["plain_steps"].is_null(), "{locked}");
 }
 
 #[test]

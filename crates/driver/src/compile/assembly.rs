@@ -20,6 +20,7 @@ pub enum Author {
 /// What is put before a plain access, and before an instruction of inline assembly. Functions may use what lies below the stack pointer; the last
 /// instruction is eight bytes long, which the runtime counts on.
 const PLAIN: &str = "\tleaq\t-128(%rsp), %rsp\n\tcall\tselvedge_before_access@PLT\n\tleaq\t128(%rsp), %rsp\n";
+const BARRIER: &str = "\tleaq\t-128(%rsp), %rsp\n\tcall\tselvedge_at_barrier@PLT\n\tleaq\t128(%rsp), %rsp\n";
 const ASSEMBLY: &str = "\tleaq\t-128(%rsp), %rsp\n\tcall\tselvedge_before_assembly@PLT\n\tleaq\t128(%rsp), %rsp\n";
 
 /// Words that belong to the next instruction.
@@ -42,11 +43,7 @@ pub fn with_calls(text: &str, author: Author, sequences: bool) -> String {
     let lines: Vec<&str> = text.lines().collect();
     for (at, line) in lines.iter().enumerate() {
         let trimmed = line.trim();
-        match trimmed {
-            "#APP" => rewriter.inline = true,
-            "#NO_APP" => rewriter.inline = false,
-            _ => {}
-        }
+        rewriter.marks(trimmed);
         if trimmed == ".cfi_startproc" {
             rewriter.function = Function::of(&lines[at..]);
             rewriter.announced = Announced::default();
@@ -140,6 +137,8 @@ struct Rewriter {
     out: String,
     /// Whether it is in the middle of inline assembly.
     inline: bool,
+    /// Whether it is in an assembly statement that has done nothing so far.
+    idle: bool,
     /// Whether it is in a function that the compiler wrote.
     inside: bool,
     /// How many functions there were.
@@ -158,6 +157,7 @@ impl Rewriter {
             author,
             out: String::with_capacity(size + size / 8),
             inline: false,
+            idle: false,
             inside: false,
             functions: 0,
             held: String::new(),
@@ -175,6 +175,21 @@ impl Rewriter {
             ".Lselvedge_end{number}:\n\t.pushsection\tselvedge_units,\"?a\",@progbits\n\
              \t.long\t.Lselvedge_begin{number}-., .Lselvedge_end{number}-.Lselvedge_begin{number}\n\t.popsection\n"
         ));
+    }
+
+    /// The marks of the compiler: where inline assembly begins and ends, and with gcc each of its statements. One that does nothing is there to keep accesses in order.
+    fn marks(&mut self, line: &str) {
+        let begins = line == "#APP" || self.inline && line.starts_with("# ") && line.ends_with("\" 1");
+        let ends = line == "#NO_APP" || self.inline && line == "# 0 \"\" 2";
+        if begins {
+            (self.inline, self.idle) = (true, true);
+        }
+        if ends {
+            self.inline = line != "#NO_APP";
+            if std::mem::take(&mut self.idle) && self.inside {
+                self.out.push_str(BARRIER);
+            }
+        }
     }
 
     fn keep(&mut self, line: &str) {
@@ -205,7 +220,9 @@ impl Rewriter {
             let whole = [held.trim(), rest.trim()].join(" ");
             if matters(whole.trim()) {
                 self.out.push_str(ASSEMBLY);
+                self.idle = false;
             }
+            self.idle &= !rest.trim_start().starts_with('.');
             self.out.push_str(&held);
             self.keep(rest);
         }
@@ -372,6 +389,10 @@ mod tests {
             let mark = match *line {
                 "\tcall\tselvedge_before_access@PLT" => "",
                 "\tcall\tselvedge_before_assembly@PLT" => "asm: ",
+                "\tcall\tselvedge_at_barrier@PLT" => {
+                    found.push("barrier".to_owned());
+                    continue;
+                }
                 _ => continue,
             };
             found.push(format!("{mark}{}", lines[at + 2].trim()));
@@ -441,9 +462,14 @@ mod tests {
         assert_eq!(inline("lock; incl x(%rip)"), ["asm: lock"]);
         assert_eq!(inline("1: movl (%rax), %ebx; jne 1b"), ["asm: movl (%rax), %ebx", "asm: jne 1b"]);
         assert_eq!(inline("rep; movsb"), ["asm: rep"]);
-        for nothing in ["", "pause", "rep; nop", "nop", ".byte 1", "# a comment; lock", "x = 5"] {
-            assert_eq!(inline(nothing), [""; 0], "{nothing}");
+        for nothing in ["", "pause", "rep; nop", "nop", "# a comment; lock", "x = 5"] {
+            assert_eq!(inline(nothing), ["barrier"], "{nothing}");
         }
+        assert_eq!(inline(".byte 1"), [""; 0]);
+        // Neighbours of gcc's.
+        let neighbours =
+            ["#APP", "# 1 \"x.c\" 1", "", "# 0 \"\" 2", "# 2 \"x.c\" 1", "incl x(%rip)", "# 0 \"\" 2", "#NO_APP"];
+        assert_eq!(looked_at(Author::Gcc, &neighbours), ["barrier", "asm: incl x(%rip)"]);
         assert_eq!(looked_at(Author::Gcc, &["rdtsc"]), ["asm: rdtsc"]);
         assert_eq!(
             looked_at(Author::Gcc, &["xchgl\t%eax, x(%rip)", "xchgl\t%eax, %ebx"]),

@@ -48,7 +48,7 @@ struct Change {
     at: u32,
     /// Which access of the run it was.
     access: u32,
-    thread: u8,
+    thread: u16,
 }
 
 /// Where a word has its place.
@@ -141,7 +141,7 @@ impl Places {
     fn note(&mut self, thread: usize, word: u64, access: u32) {
         let (at, before) = (place_of(word), self.threads[thread]);
         let Place { run, words: [all, write, _] } = self.all[at];
-        self.changes.push(Change { run, words: [all, write], before, at: at as u32, access, thread: thread as u8 });
+        self.changes.push(Change { run, words: [all, write], before, at: at as u32, access, thread: thread as u16 });
     }
 
     /// A word of an access. There is little to foresee here for the processor: this is done for every access of every run.

@@ -49,7 +49,7 @@ fn run(trace: &mut Trace, program: &Program, order: &[usize]) {
     let mut made = vec![0; program.len()];
     for &thread in order {
         trace.access(program[thread][made[thread]]);
-        trace.step_done(Thread(thread as u8), None, false);
+        trace.step_done(Thread(thread as u16), None, false);
         trace.amend(followed(&program[thread][made[thread]]));
         made[thread] += 1;
     }
@@ -270,8 +270,8 @@ fn wide_objects_are_told_apart() {
     let by_thread = |order: [usize; 2]| {
         let mut trace = signed(true);
         for thread in order {
-            trace.access_of(Thread(thread as u8), program[thread][0]);
-            trace.step_done(Thread(thread as u8), None, false);
+            trace.access_of(Thread(thread as u16), program[thread][0]);
+            trace.step_done(Thread(thread as u16), None, false);
         }
         class(&trace)
     };
@@ -282,7 +282,7 @@ fn wide_objects_are_told_apart() {
         for thread in order {
             trace.access(Access::new(0x2000 + 8 * thread as u64, 8, Kind::Write));
             trace.access(Access::new(0x1000, 24, Kind::Write));
-            trace.step_done(Thread(thread as u8), None, false);
+            trace.step_done(Thread(thread as u16), None, false);
         }
         class(&trace)
     };
@@ -291,8 +291,8 @@ fn wide_objects_are_told_apart() {
     let later = |order: [usize; 2]| {
         let mut trace = signed(false);
         for thread in order {
-            trace.access_of(Thread(thread as u8), Access::new(0x2000 + 8 * thread as u64, 8, Kind::Write));
-            trace.step_done(Thread(thread as u8), None, false);
+            trace.access_of(Thread(thread as u16), Access::new(0x2000 + 8 * thread as u64, 8, Kind::Write));
+            trace.step_done(Thread(thread as u16), None, false);
             trace.amend(Access::new(0x1000, 24, Kind::Write));
         }
         class(&trace)

@@ -12,12 +12,12 @@ use crate::access::{Access, Condition, Thread};
 use super::event::{Accesses, Event};
 
 /// What ever followed.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Behind {
     /// By thread, number of the step, and what the step is about.
     all: HashMap<(Thread, usize, u64), Vec<Access>>,
-    /// By thread and number, whether there is anything.
-    any: [Vec<bool>; Thread::MAX],
+    /// By thread and number, whether there is anything: for as many threads as have something.
+    any: Vec<Vec<bool>>,
 }
 
 fn is_same(one: &Access, other: &Access) -> bool {
@@ -30,25 +30,20 @@ pub(super) fn of(event: &Event) -> impl Iterator<Item = &Access> {
     event.accesses.as_slice().iter().skip(1).filter(follows)
 }
 
-impl Default for Behind {
-    /// Nothing was seen.
-    fn default() -> Self {
-        Behind { all: HashMap::new(), any: [const { Vec::new() }; Thread::MAX] }
-    }
-}
-
 impl Behind {
     /// Whether anything may follow the step of a thread with that number.
     #[inline]
     pub(super) fn may_follow(&self, thread: Thread, number: usize) -> bool {
-        self.any[thread.index() % Thread::MAX].get(number).is_some_and(|any| *any)
+        self.any.get(thread.index()).and_then(|any| any.get(number)).is_some_and(|any| *any)
     }
 
     /// A step was made, with that number.
     pub(super) fn note(&mut self, event: &Event, number: usize) {
         let mut rest = of(event).peekable();
         let (Some(first), Some(_)) = (event.accesses.as_slice().first(), rest.peek()) else { return };
-        let any = &mut self.any[event.thread.index() % Thread::MAX];
+        let thread = event.thread.index();
+        self.any.resize(self.any.len().max(thread + 1), Vec::new());
+        let any = &mut self.any[thread];
         any.resize(any.len().max(number + 1), false);
         any[number] = true;
         let known = self.all.entry((event.thread, number, first.object)).or_default();

@@ -89,7 +89,7 @@ impl Event {
             let found = rival.accesses.as_slice().iter().find(|other| other.overlaps(access));
             let same = found.filter(|other| other.object == access.object && other.size == access.size);
             match (access.condition, found, same) {
-                (Condition::Always, ..) | (_, None, _) => {}
+                (Condition::Always | Condition::AtLeast(_), ..) | (_, None, _) => {}
                 (Condition::Equals(value), _, Some(other)) if other.old != value => access.kind = Kind::Read,
                 _ => access.kind = Kind::Update,
             }

@@ -13,7 +13,6 @@ use crate::access::{Access, Condition, Kind, Thread, dependent};
 
 use super::event::{Accesses, Event};
 
-const WIDTH: usize = Thread::MAX;
 /// Clocks are as wide as there are threads, in steps of so many: few programs have more.
 const STEP: usize = 8;
 
@@ -24,11 +23,14 @@ pub(super) struct Past {
     /// `width` entries an event.
     clocks: Vec<u32>,
     width: usize,
-    /// One more than the index of each thread's last event.
+    /// One more than the index of each thread's last event, `width` of them.
     last: Vec<u32>,
-    /// One more than the index of the event that created each thread.
+    /// One more than the index of the event that created each thread, as many.
     born: Vec<u32>,
     found: Vec<(u32, u32)>,
+    /// The clock of the event that was looked at last, and what it was before the accesses of the event counted.
+    next: Vec<u32>,
+    base: Vec<u32>,
     /// Which of its thread's events each is.
     numbers: Vec<u32>,
     /// The races of all events.
@@ -60,7 +62,7 @@ impl Past {
         self.clocks.truncate(len * self.width);
         for table in [&mut self.last, &mut self.born] {
             table.clear();
-            table.resize(WIDTH, 0);
+            table.resize(self.width, 0);
         }
         for at in 0..len {
             self.index(at);
@@ -68,9 +70,10 @@ impl Past {
     }
 
     fn index(&mut self, at: usize) {
-        let event = &self.events[at];
-        self.last[event.thread.index()] = at as u32 + 1;
-        if let Some(created) = event.created {
+        let (thread, created) = (self.events[at].thread, self.events[at].created);
+        self.last[thread.index()] = at as u32 + 1;
+        if let Some(created) = created {
+            self.widen(created);
             self.born[created.index()] = at as u32 + 1;
         }
     }
@@ -91,6 +94,9 @@ impl Past {
             clocks.resize((at + 1) * width, 0);
         }
         (self.clocks, self.width) = (clocks, width);
+        for table in [&mut self.last, &mut self.born] {
+            table.resize(width, 0);
+        }
     }
 
     /// Whether the event at `a` happens before the one at `b`, or is it.
@@ -119,26 +125,29 @@ impl Past {
         let at = self.events.len();
         let mut races = std::mem::take(&mut self.races);
         let known = races.len();
-        let mut clock = self.races_of(&event, &mut races, known);
+        self.races_of(&event, &mut races, known);
         self.races = races;
-        clock[event.thread.index()] = at as u32 + 1;
-        self.clocks.extend_from_slice(&clock[..self.width]);
+        self.next[event.thread.index()] = at as u32 + 1;
+        self.clocks.extend_from_slice(&self.next);
         self.numbers.push(self.made(event.thread) as u32);
         self.events.push(event);
         self.index(at);
     }
 
-    /// The clock that an event would have if it came next, not counting itself. Its races come behind the first `known`.
-    pub(super) fn races_of(&mut self, event: &Event, races: &mut Vec<Race>, known: usize) -> [u32; WIDTH] {
+    /// The races of an event if it came next, behind the first `known`, and in `next` the clock that it would have, not counting itself.
+    pub(super) fn races_of(&mut self, event: &Event, races: &mut Vec<Race>, known: usize) {
         self.widen(event.thread);
-        let mut base = [0; WIDTH];
+        let (mut base, mut clock) = (std::mem::take(&mut self.base), std::mem::take(&mut self.next));
+        base.clear();
         let before = self.last[event.thread.index()].max(self.born[event.thread.index()]) as usize;
         if before > 0 {
-            base[..self.width].copy_from_slice(self.clock(before - 1));
+            base.extend_from_slice(self.clock(before - 1));
+        } else {
+            base.resize(self.width, 0);
         }
         let mut found = std::mem::take(&mut self.found);
         self.find_dependent(event, &mut found);
-        let mut clock = base;
+        clock.clone_from(&base);
         for &(at, access) in &found {
             let (other, index) = (&self.events[at as usize], access as usize);
             if clock[other.thread.index()] > at {
@@ -157,13 +166,12 @@ impl Past {
             races.extend(race.filter(|race| !races[known..].contains(race)));
             join(&mut clock, self.clock(at as usize));
         }
-        self.found = found;
-        clock
+        (self.found, self.base, self.next) = (found, base, clock);
     }
 
     /// Whether the rival happens before the event for another reason than the access at `index`. What happens before something that the event
     /// had to wait for is no reason: an event that comes before the rival comes before that, too.
-    fn known(&self, event: &Event, base: &[u32; WIDTH], found: &[(u32, u32)], index: usize, rival: usize) -> bool {
+    fn known(&self, event: &Event, base: &[u32], found: &[(u32, u32)], index: usize, rival: usize) -> bool {
         let thread = self.events[rival].thread.index();
         let waits = |access: u32| event.accesses.as_slice()[access as usize].waits;
         let behind = |at: usize| {
@@ -209,6 +217,9 @@ impl Past {
 
     /// The last event before which a waiting event could have gone, given that it went after the one at `from`.
     fn rival_of_waiting(&self, event: &Event, access: &Access, from: usize) -> Option<usize> {
+        if let Condition::AtLeast(_) = access.condition {
+            return self.last_sufficient(event, from);
+        }
         match access.kind {
             // Who found that others read could not have it for himself; a reader could.
             Kind::AcquireShared if self.touching(from, access).is_some_and(is_shared) => Some(from),
@@ -247,6 +258,22 @@ impl Past {
         let on = |at: &usize| self.touching(*at, access).is_some();
         let found = |at: usize| self.touching(at, access).is_some_and(|other| other.old == value);
         (0..=from).rev().filter(on).find(|&at| found(at) || self.events[at].thread == event.thread)
+    }
+
+    /// The last event, up to `from`, before which there was enough of something that the event waits for. How much there would be if the event came before another is
+    /// what the first one found that does not come before that other.
+    fn last_sufficient(&self, event: &Event, from: usize) -> Option<usize> {
+        let waits = || event.accesses.as_slice().iter().filter(|access| access.waits);
+        let touches = |at: &usize| waits().any(|access| self.touching(*at, access).is_some());
+        let sufficient = |at: usize| {
+            waits().any(|access| {
+                let mut later = (at..self.events.len()).filter(|&later| self.happens_before(at, later));
+                let found = later.find_map(|later| self.touching(later, access)).unwrap_or(access).old;
+                matches!(access.condition, Condition::AtLeast(enough) if found >= enough)
+            })
+        };
+        let mut before = (0..=from).rev().filter(touches);
+        before.find(|&at| sufficient(at) || self.events[at].thread == event.thread)
     }
 
     fn touching(&self, at: usize, access: &Access) -> Option<&Access> {
@@ -303,7 +330,7 @@ fn readers_after(before: u64, lock: &Access, sequence: &[&Event]) -> i64 {
     })
 }
 
-fn join(clock: &mut [u32; WIDTH], other: &[u32]) {
+fn join(clock: &mut [u32], other: &[u32]) {
     for (mine, theirs) in clock.iter_mut().zip(other) {
         *mine = (*mine).max(*theirs);
     }

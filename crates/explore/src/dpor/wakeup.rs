@@ -141,12 +141,12 @@ mod tests {
     use super::*;
     use crate::access::{Access, Kind, Thread};
 
-    fn event(thread: u8, object: u64, kind: Kind) -> Event {
+    fn event(thread: u16, object: u64, kind: Kind) -> Event {
         let accesses = Accesses::One(Access::new(object, 1, kind));
         Event { thread: Thread(thread), created: None, picks: Box::new([]), accesses }
     }
 
-    fn leaves(tree: &Wakeup, node: Branch, path: &mut Vec<u8>, out: &mut Vec<Vec<u8>>) {
+    fn leaves(tree: &Wakeup, node: Branch, path: &mut Vec<u16>, out: &mut Vec<Vec<u16>>) {
         if tree.children(node).next().is_none() {
             out.push(path.clone());
         }
@@ -157,7 +157,7 @@ mod tests {
         }
     }
 
-    fn check(sequences: &[&[&Event]], expect: &[&[u8]]) {
+    fn check(sequences: &[&[&Event]], expect: &[&[u16]]) {
         let mut tree = Wakeup::default();
         let root = tree.root();
         for sequence in sequences {

@@ -7,6 +7,7 @@
 //! starts from the beginning and so repeats the schedules of the smaller ones: that costs a fraction of the last bound and no
 //! memory, where a queue of the schedules left for the next bound would grow with the number of runs.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use crate::access::Thread;
@@ -14,6 +15,7 @@ use crate::part::Part;
 use crate::point::{ChoicePoint, Coverage, Decision, End, Run, Stop, Strategy};
 use crate::strategy::dfs::{Search, available, preferred};
 use crate::strategy::operations::Operations;
+use crate::threads::Threads;
 
 /// How many steps in a row a thread may make that has to let others go first.
 const STRETCH_MAX: u32 = 16;
@@ -25,6 +27,8 @@ pub struct Bounded {
     bound: u32,
     bound_max: u32,
     preemptions: u32,
+    /// Whether each decision for another thread than the preferred one counts as a preemption does.
+    every: bool,
     /// How many steps in a row the thread that goes has made although it has to let others go first.
     stretch: u32,
     /// Whether the bound, or fairness, kept anything out.
@@ -55,6 +59,7 @@ impl Bounded {
             bound: first,
             bound_max,
             preemptions: 0,
+            every: false,
             stretch: 0,
             cut: false,
             runs,
@@ -63,6 +68,12 @@ impl Bounded {
             unfair,
             truncated: false,
         }
+    }
+
+    /// All schedules with at most so many decisions for another thread than the one that goes on, or that was created first (Emmi, Qadeer and Rakamarić, *Delay-bounded scheduling*, POPL
+    /// 2011, where a delay goes on to any thread). There are few of them however many threads there are, where those without a preemption are as many as the orders in which threads may end.
+    pub fn of_turns(bound: u32) -> Self {
+        Bounded { every: true, ..Self::between(bound, bound) }
     }
 
     /// The same search, for somebody to whom only operations matter: their results, and which returned before which was called.
@@ -80,14 +91,14 @@ impl Bounded {
 
     /// The thread that went last, if it has to let others go first and may go on nevertheless. What threads that are held back would do
     /// otherwise is left out, as what takes too many preemptions is.
-    fn presses(&mut self, at: &ChoicePoint<'_>) -> u64 {
-        if at.held == 0 || at.ready == 0 {
-            return 0;
+    fn presses(&mut self, at: &ChoicePoint<'_>) -> Option<Thread> {
+        if at.held.is_empty() || at.ready.is_empty() {
+            return None;
         }
         self.cut = true;
         let allowed = if self.stretch == 0 { self.preemptions < self.bound } else { self.stretch < STRETCH_MAX };
         let last = at.current().filter(|_| allowed && self.operations.is_none());
-        last.map_or(0, |last| bit(last) & at.held)
+        last.filter(|last| at.held.contains(last.index()))
     }
 
     /// The bound that is being searched.
@@ -126,34 +137,38 @@ impl Strategy for Bounded {
     }
 
     fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision {
-        let (mut set, mut first) = available(at);
+        let (set, mut first) = available(at);
+        let mut set = Cow::Borrowed(set);
         let pressing = self.presses(at);
-        set |= pressing;
+        if let Some(thread) = pressing {
+            set.to_mut().insert(thread.index());
+        }
         let preempts = at.preempts();
         if let Some(operations) = &mut self.operations {
-            set = operations.filter(at, set, preempts.then_some(first));
-            if set == 0 {
+            set = Cow::Owned(operations.filter(at, &set, preempts.then_some(first)));
+            let Some(lowest) = set.first() else {
                 self.redundant += 1;
                 return Decision::Stop(Stop::Redundant);
-            }
-            if set & bit(first) == 0 {
-                first = Thread(set.trailing_zeros() as u8);
+            };
+            if !set.contains(first.index()) {
+                first = lowest;
             }
         }
-        if preempts && self.preemptions >= self.bound && set.count_ones() > 1 {
-            set = bit(first);
+        let counts = preempts || self.every;
+        if counts && self.preemptions >= self.bound && set.len() > 1 {
+            set = Cow::Owned(Threads::only(first));
             self.cut = true;
         }
-        let Some(thread) = self.search.thread(set, first) else {
+        let Some(thread) = self.search.thread(&set, first) else {
             return Decision::Stop(Stop::Diverged(at.trace.len()));
         };
-        if bit(thread) == pressing {
+        if Some(thread) == pressing {
             self.preemptions += u32::from(self.stretch == 0);
             self.stretch += 1;
         } else {
             self.stretch = 0;
         }
-        if preempts && thread != first {
+        if counts && thread != first {
             self.preemptions += 1;
             if let Some(operations) = &mut self.operations {
                 operations.preempted(at, first);
@@ -170,13 +185,16 @@ impl Strategy for Bounded {
         if self.operations.is_some() {
             return None;
         }
-        let preempts = last.is_some_and(|thread| ready >> thread.index() & 1 == 1);
-        let first = preferred(ready, last);
-        let full = preempts && self.preemptions >= self.bound && ready != bit(first);
-        self.cut |= full;
+        let mut ready = Threads::of_word(ready);
+        let first = preferred(&ready, last)?;
+        let counts = last == Some(first) || self.every;
+        if counts && self.preemptions >= self.bound && ready.word() != 1 << first.index() {
+            ready = Threads::of_word(1 << first.index());
+            self.cut = true;
+        }
         // One that diverged says so when it is asked again.
-        let thread = self.search.thread(if full { bit(first) } else { ready }, first)?;
-        self.preemptions += u32::from(preempts && thread != first);
+        let thread = self.search.thread(&ready, first)?;
+        self.preemptions += u32::from(counts && thread != first);
         // Nobody is held, so nobody presses on.
         self.stretch = 0;
         Some(thread)
@@ -222,8 +240,4 @@ impl Strategy for Bounded {
             *runs += 1;
         }
     }
-}
-
-fn bit(thread: Thread) -> u64 {
-    1 << thread.index()
 }

@@ -11,6 +11,7 @@ use crate::access::Thread;
 use crate::fair::Patience;
 use crate::part::Part;
 use crate::point::{ChoicePoint, Coverage, Decision, End, Run, Stop, Strategy};
+use crate::threads::Threads;
 
 /// The options at one decision, and which of them is taken.
 #[derive(Clone, Debug)]
@@ -32,8 +33,8 @@ impl Frame {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Options {
-    /// Threads, one bit each, and which goes first.
-    Threads { set: u64, first: Thread },
+    /// Threads, and which goes first.
+    Threads { set: Threads, first: Thread },
     /// Results of a step.
     Results(u32),
 }
@@ -41,7 +42,7 @@ enum Options {
 impl Options {
     fn len(&self) -> u32 {
         match self {
-            Options::Threads { set, .. } => set.count_ones(),
+            Options::Threads { set, .. } => set.len() as u32,
             Options::Results(options) => *options,
         }
     }
@@ -52,11 +53,10 @@ impl Options {
         if rank == 0 {
             return Some(*first);
         }
-        let mut rest = set & !(1 << first.index());
-        for _ in 1..rank {
-            rest &= rest.wrapping_sub(1);
-        }
-        (rest != 0).then(|| Thread(rest.trailing_zeros() as u8))
+        let rank = rank as usize;
+        // Those with lower numbers have moved up by one.
+        let before = set.nth(rank - 1)?;
+        if before < *first { Some(before) } else { set.nth(rank) }
     }
 }
 
@@ -154,9 +154,10 @@ impl Search {
 
     /// The thread to run among `set`, `first` before the others.
     #[inline(always)]
-    pub(crate) fn thread(&mut self, set: u64, first: Thread) -> Option<Thread> {
+    pub(crate) fn thread(&mut self, set: &Threads, first: Thread) -> Option<Thread> {
         if let Some(frame) = self.frames.get(self.depth)
-            && frame.options == (Options::Threads { set, first })
+            && let Options::Threads { set: known, first: preferred } = &frame.options
+            && (known, *preferred) == (set, first)
         {
             self.depth += 1;
             return frame.thread;
@@ -166,7 +167,8 @@ impl Search {
 
     /// The same where the last run does not say.
     #[inline(never)]
-    fn new_thread(&mut self, set: u64, first: Thread) -> Option<Thread> {
+    fn new_thread(&mut self, set: &Threads, first: Thread) -> Option<Thread> {
+        let set = set.clone();
         if self.depth == self.frames.len() && self.ranks.is_empty() {
             self.push(Options::Threads { set, first }, 0, Some(first));
             return Some(first);
@@ -218,12 +220,11 @@ impl Search {
     }
 }
 
-/// The threads available at a choice point, one bit each, and the one to prefer: who ran last, else the first.
+/// The threads available at a choice point, and the one to prefer: who ran last, else the first.
 #[inline]
-pub(crate) fn available(at: &ChoicePoint<'_>) -> (u64, Thread) {
+pub(crate) fn available<'a>(at: &'a ChoicePoint<'_>) -> (&'a Threads, Thread) {
     let set = at.available();
-    assert!(set != 0, "a choice point has an enabled thread");
-    (set, preferred(set, at.current()))
+    (set, preferred(set, at.current()).expect("a choice point has an enabled thread"))
 }
 
 /// Every schedule, one after the other.
@@ -251,9 +252,8 @@ impl Dfs {
 
 /// The one to prefer among those who are ready: who ran last, else the first.
 #[inline(always)]
-pub(crate) fn preferred(ready: u64, last: Option<Thread>) -> Thread {
-    let last = last.filter(|thread| ready >> thread.index() & 1 == 1);
-    last.unwrap_or(Thread(ready.trailing_zeros() as u8))
+pub(crate) fn preferred(ready: &Threads, last: Option<Thread>) -> Option<Thread> {
+    last.filter(|thread| ready.contains(thread.index())).or_else(|| ready.first())
 }
 
 impl Strategy for Dfs {
@@ -269,7 +269,7 @@ impl Strategy for Dfs {
     fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision {
         // Those who have to let others go first may go too, only not for ever.
         let (set, first) = available(at);
-        match self.search.thread(set | at.held, first) {
+        match self.search.thread(&set.or(at.held), first) {
             Some(thread) if self.patience.allows(thread, at) => Decision::Run(thread),
             Some(_) => Decision::Stop(Stop::Unfair),
             None => Decision::Stop(Stop::Diverged(at.trace.len())),
@@ -285,7 +285,8 @@ impl Strategy for Dfs {
             return None;
         }
         // One that diverged says so when it is asked again.
-        self.search.thread(ready, preferred(ready, last))
+        let ready = Threads::of_word(ready);
+        self.search.thread(&ready, preferred(&ready, last)?)
     }
 
     fn follows(&self) -> bool {

@@ -17,6 +17,7 @@
 
 use crate::access::{Access, HISTORY, Kind, Thread, dependent};
 use crate::point::{ChoicePoint, Readiness};
+use crate::threads::Threads;
 
 /// The threads of the run under way that were preempted, and have no reason yet to go on.
 #[derive(Clone, Debug, Default)]
@@ -36,17 +37,18 @@ impl Operations {
     }
 
     /// Those of `set` that may go on; `current` could go on without a preemption.
-    pub(crate) fn filter(&mut self, at: &ChoicePoint<'_>, set: u64, current: Option<Thread>) -> u64 {
+    pub(crate) fn filter(&mut self, at: &ChoicePoint<'_>, set: &Threads, current: Option<Thread>) -> Threads {
         self.wake(at);
         if self.yielded {
-            return set;
+            return set.clone();
         }
         if let Some(current) = current
             && in_one_piece(at, current)
         {
-            return 1 << current.index();
+            return Threads::only(current);
         }
-        self.asleep.iter().fold(set, |set, (thread, _)| set & !(1 << thread.index()))
+        let asleep: Threads = self.asleep.iter().map(|(thread, _)| *thread).collect();
+        set.without(&asleep)
     }
 
     /// The thread, which could have gone on, was preempted.

@@ -18,8 +18,8 @@ pub struct Pct {
     runs: Sampled,
     depth: u32,
     steps_max: u64,
-    /// The higher the sooner; 0 when the thread has not been seen in this run.
-    priority: [u64; Thread::MAX],
+    /// By thread, the higher the sooner; 0 when the thread has not been seen in this run.
+    priority: Vec<u64>,
     /// What the next thread that falls gets: less than everything before.
     floor: u64,
     changes: Vec<u64>,
@@ -35,7 +35,7 @@ impl Pct {
             runs: Sampled::new(seed, first, count),
             depth,
             steps_max: steps.max(1),
-            priority: [0; Thread::MAX],
+            priority: Vec::new(),
             floor: MIDDLE,
             changes: Vec::new(),
         }
@@ -47,30 +47,23 @@ impl Pct {
     }
 
     fn highest(&mut self, at: &ChoicePoint<'_>) -> Thread {
+        let last = at.pending.iter().map(|pending| pending.thread.index()).max().unwrap_or(0);
+        self.priority.resize(self.priority.len().max(last + 1), 0);
         for pending in at.pending {
             let priority = &mut self.priority[pending.thread.index()];
             if *priority == 0 {
                 *priority = MIDDLE + 1 + self.runs.rng.below(MIDDLE);
             }
         }
-        let mut rest = at.available();
-        assert!(rest != 0, "a choice point has an enabled thread");
-        let mut highest = rest.trailing_zeros() as usize;
-        while rest != 0 {
-            let thread = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            if self.priority[thread] >= self.priority[highest] {
-                highest = thread;
-            }
-        }
-        Thread(highest as u8)
+        let highest = at.available().iter().max_by_key(|&thread| self.priority[thread]);
+        Thread(highest.expect("a choice point has an enabled thread") as u16)
     }
 }
 
 impl Strategy for Pct {
     fn start(&mut self) -> ControlFlow<Coverage> {
         self.runs.start()?;
-        self.priority = [0; Thread::MAX];
+        self.priority.clear();
         self.floor = MIDDLE;
         let (rng, steps) = (&mut self.runs.rng, self.steps_max);
         self.changes.clear();

@@ -7,6 +7,7 @@ use crate::part::Part;
 use crate::point::{ChoicePoint, Coverage, Decision, Run, Strategy};
 use crate::strategy::dfs::available;
 use crate::strategy::sampled::Sampled;
+use crate::threads::Threads;
 
 /// In one of so many runs threads that are held back may go on, as if nobody had given up a turn.
 const PRESSED_IN: u64 = 4;
@@ -24,6 +25,12 @@ impl Random {
         Random { runs: Sampled::new(seed, first, count), presses: false }
     }
 
+    /// One of several threads, whatever their numbers.
+    fn draw_of_all(&mut self, set: &Threads) -> Option<Thread> {
+        let count = set.len() as u64;
+        if count <= 1 { None } else { set.nth(self.runs.rng.below(count) as usize) }
+    }
+
     /// One of several threads; `None` when there is no choice.
     #[inline(always)]
     fn draw(&mut self, mut set: u64) -> Option<Thread> {
@@ -34,7 +41,7 @@ impl Random {
         // Without branches on what was drawn, which no processor can guess.
         if others & (others - 1) == 0 {
             let second = self.runs.rng.below(2).wrapping_neg();
-            return Some(Thread((others & second | (set ^ others) & !second).trailing_zeros() as u8));
+            return Some(Thread((others & second | (set ^ others) & !second).trailing_zeros() as u16));
         }
         let count = u64::from(set.count_ones());
         let rank = self.runs.rng.below(count);
@@ -42,7 +49,7 @@ impl Random {
             let lowest = set & set.wrapping_neg();
             set ^= if dropped <= rank { lowest } else { 0 };
         }
-        Some(Thread(set.trailing_zeros() as u8))
+        Some(Thread(set.trailing_zeros() as u16))
     }
 }
 
@@ -54,11 +61,12 @@ impl Strategy for Random {
     }
 
     fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision {
-        let (mut set, first) = available(at);
-        if self.presses {
-            set |= at.held;
+        let (ready, first) = available(at);
+        if let (Some(ready), Some(held)) = (ready.few(), at.held.few()) {
+            return Decision::Run(self.draw(if self.presses { ready | held } else { ready }).unwrap_or(first));
         }
-        Decision::Run(self.draw(set).unwrap_or(first))
+        let set = if self.presses { ready.or(at.held) } else { ready.clone() };
+        Decision::Run(self.draw_of_all(&set).unwrap_or(first))
     }
 
     fn looks_ahead(&self) -> bool {
@@ -66,7 +74,7 @@ impl Strategy for Random {
     }
 
     fn choose_among(&mut self, ready: u64, _: Option<Thread>) -> Option<Thread> {
-        self.draw(ready).or(Some(Thread(ready.trailing_zeros() as u8)))
+        self.draw(ready).or(Some(Thread(ready.trailing_zeros() as u16)))
     }
 
     fn pick(&mut self, options: u32) -> u32 {

@@ -14,6 +14,7 @@ use std::ops::ControlFlow;
 use crate::access::{HISTORY, Kind, Thread};
 use crate::point::{ChoicePoint, Coverage, Decision, Pending, Readiness, Run, Stop, Strategy};
 use crate::strategy::dfs::Search;
+use crate::threads::Threads;
 
 /// All orders of operations.
 #[derive(Clone, Debug, Default)]
@@ -23,8 +24,8 @@ pub struct Serial {
     open: Option<Thread>,
     /// How many steps of the run were looked at.
     looked: usize,
-    /// The threads of the object that went since the last operation, one bit each.
-    went: u64,
+    /// The threads of the object that went since the last operation.
+    went: Threads,
 }
 
 impl Serial {
@@ -39,7 +40,7 @@ impl Serial {
             let thread = at.trace.step(step).thread;
             for access in at.trace.accesses(step).iter().filter(|access| access.object == HISTORY) {
                 match access.kind {
-                    Kind::Call => (self.open, self.went) = (Some(thread), 0),
+                    Kind::Call => (self.open, self.went) = (Some(thread), Threads::new()),
                     Kind::Return if self.open == Some(thread) => self.open = None,
                     _ => {}
                 }
@@ -48,9 +49,8 @@ impl Serial {
         self.looked = at.trace.len();
     }
 
-    fn among(&mut self, set: u64, at: &ChoicePoint<'_>) -> Decision {
-        let first = Thread(set.trailing_zeros() as u8);
-        match self.search.thread(set, first) {
+    fn among(&mut self, set: &Threads, at: &ChoicePoint<'_>) -> Decision {
+        match set.first().and_then(|first| self.search.thread(set, first)) {
             Some(thread) => Decision::Run(thread),
             None => Decision::Stop(Stop::Diverged(at.trace.len())),
         }
@@ -62,13 +62,13 @@ fn at_call(pending: &Pending) -> bool {
     pending.access.object == HISTORY && pending.access.kind == Kind::Call
 }
 
-fn bits<'a>(threads: impl Iterator<Item = &'a Pending>) -> u64 {
-    threads.fold(0, |set, pending| set | 1 << pending.thread.index())
+fn all<'a>(threads: impl Iterator<Item = &'a Pending>) -> Threads {
+    threads.map(|pending| pending.thread).collect()
 }
 
 impl Strategy for Serial {
     fn start(&mut self) -> ControlFlow<Coverage> {
-        (self.open, self.looked, self.went) = (None, 0, 0);
+        (self.open, self.looked, self.went) = (None, 0, Threads::new());
         if self.search.advance() {
             return ControlFlow::Continue(());
         }
@@ -83,10 +83,8 @@ impl Strategy for Serial {
             if enabled().any(|pending| pending.thread == open) {
                 return Decision::Run(open);
             }
-            return match bits(enabled().filter(own)) {
-                0 => Decision::Stop(Stop::Blocked),
-                set => self.among(set, at),
-            };
+            let set = all(enabled().filter(own));
+            return if set.is_empty() { Decision::Stop(Stop::Blocked) } else { self.among(&set, at) };
         }
         let last = at.current().and_then(|thread| at.pending_of(thread));
         if let Some(last) = last.filter(|last| last.readiness == Readiness::Ready && !at_call(last)) {
@@ -95,15 +93,14 @@ impl Strategy for Serial {
         if enabled().any(|pending| pending.thread.index() == 0) {
             return Decision::Run(Thread(0));
         }
-        let went = self.went;
-        let may = |pending: &&Pending| at_call(pending) || went & 1 << pending.thread.index() == 0;
-        let set = match bits(enabled().filter(may)) {
-            0 => bits(enabled()),
-            set => set,
-        };
-        let decision = self.among(set, at);
+        let may = |pending: &&Pending| at_call(pending) || !self.went.contains(pending.thread.index());
+        let mut set = all(enabled().filter(may));
+        if set.is_empty() {
+            set = all(enabled());
+        }
+        let decision = self.among(&set, at);
         if let Decision::Run(thread) = decision {
-            self.went |= 1 << thread.index();
+            self.went.insert(thread.index());
         }
         decision
     }

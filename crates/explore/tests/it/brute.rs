@@ -8,7 +8,7 @@ use crate::machine::{Outcome, Program, explore};
 
 /// A class of equivalent schedules: for each event its thread, its number in the thread, its picks, and how many
 /// events of each thread come before it.
-pub type Class = BTreeSet<(u8, usize, Vec<u32>, Vec<usize>)>;
+pub type Class = BTreeSet<(u16, usize, Vec<u32>, Vec<usize>)>;
 
 fn reads(access: &Access) -> bool {
     access.kind == Kind::Read || access.kind == Kind::Await

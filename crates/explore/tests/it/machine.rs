@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use selvedge_explore::{
     Access, ChoicePoint, Condition, Coverage, Decision, End, Fairness, HISTORY, Kind, Pending, Pick, Readiness, Run,
-    Stop, Strategy, Thread, Trace,
+    Stop, Strategy, Thread, Threads, Trace,
 };
 
 /// A constant or a register.
@@ -51,6 +51,10 @@ pub enum Op {
     UnlockShared(usize),
     Take(usize),
     Give(usize),
+    /// Takes so many units at once, as a write that needs room.
+    TakeMany(usize, u64),
+    /// Waits until either has a unit, as `poll` does; the register gets which have.
+    Either(usize, usize, usize),
     Wait(usize, usize),
     Signal(usize),
     Spawn(usize),
@@ -272,12 +276,21 @@ impl<'a> Machine<'a> {
             Op::TryLock(_, l) => lock(l, Kind::Acquire).if_found(Condition::Equals(Access::FREE)),
             Op::Take(s) => Access::new(SEMAPHORE + s as u64, 1, Kind::Take).after(self.semaphores[s]).waiting(),
             Op::Give(s) => Access::new(SEMAPHORE + s as u64, 1, Kind::Give).after(self.semaphores[s]),
+            Op::TakeMany(s, units) => self.level(s, Kind::Take).if_found(Condition::AtLeast(units)),
+            Op::Either(_, s, _) => self.level(s, Kind::Read),
             Op::Wait(c, _) | Op::Signal(c) => Access::new(CONDITION + c as u64, 1, Kind::Update),
             Op::Join(t) => Access::new(ENDED + t as u64, 1, Kind::Await).waiting(),
             Op::Call => Access::new(HISTORY, 1, Kind::Call),
             Op::Return(_) => Access::new(HISTORY, 1, Kind::Return),
             _ => Access::new(0, 0, Kind::Read),
         }
+    }
+
+    /// A wait for a unit of a semaphore.
+    fn level(&self, semaphore: usize, kind: Kind) -> Access {
+        let found = self.semaphores[semaphore];
+        let access = Access::new(SEMAPHORE + semaphore as u64, 1, kind).after(found);
+        access.if_found(Condition::AtLeast(1)).waiting()
     }
 
     fn ended(&self, thread: usize) -> bool {
@@ -290,12 +303,12 @@ impl<'a> Machine<'a> {
             .map(|t| {
                 let (access, enabled) = self.next(t);
                 let readiness = if enabled { Readiness::Ready } else { Readiness::Blocked };
-                Pending { thread: Thread(t as u8), access, readiness }
+                Pending { thread: Thread(t as u16), access, readiness }
             })
             .collect();
         let enabled = enabled(&pending);
         for one in &mut pending {
-            if one.is_enabled() && self.fairness.holds(one.thread, enabled) {
+            if one.is_enabled() && self.fairness.holds(one.thread, &enabled) {
                 one.readiness = Readiness::Held;
             }
         }
@@ -315,6 +328,8 @@ impl<'a> Machine<'a> {
             Op::Lock(l) => self.locks[l] == Hold::Free,
             Op::LockShared(l) => !matches!(self.locks[l], Hold::By(_)),
             Op::Take(s) => self.semaphores[s] > 0,
+            Op::TakeMany(s, units) => self.semaphores[s] >= units,
+            Op::Either(_, a, b) => self.semaphores[a] > 0 || self.semaphores[b] > 0,
             Op::Join(other) => self.ended(other),
             Op::CasOrWait(addr, expected, _) | Op::LoadOrWait(addr, expected) => {
                 self.memory[self.variable(t, addr)] == self.value(t, expected)
@@ -336,7 +351,7 @@ impl<'a> Machine<'a> {
         if let Some((_, lock)) = self.threads[t].waiting {
             self.trace.access(access);
             self.threads[t].relock = Some(lock);
-            self.trace.step_done(Thread(t as u8), None, false);
+            self.trace.step_done(Thread(t as u16), None, false);
             return;
         }
         let op = self.op(t).expect("the thread has not ended");
@@ -346,7 +361,7 @@ impl<'a> Machine<'a> {
             Op::CasOrWait(..) | Op::LoadOrWait(..) | Op::Changed(..) => self.touch(t, op, access),
             Op::Spawn(other) => {
                 self.threads[other].born = true;
-                created = Some(Thread(other as u8));
+                created = Some(Thread(other as u16));
                 self.glide(other);
             }
             Op::Choose(register, options) => {
@@ -370,7 +385,7 @@ impl<'a> Machine<'a> {
             _ => self.synchronise(t, op, access),
         }
         if matches!(op, Op::Wait(..)) {
-            self.trace.step_done(Thread(t as u8), None, false);
+            self.trace.step_done(Thread(t as u16), None, false);
         } else {
             self.finish_step(t, created, matches!(op, Op::Yield));
         }
@@ -382,7 +397,7 @@ impl<'a> Machine<'a> {
         if self.op(t).is_none() {
             self.trace.access(Access::new(ENDED + t as u64, 1, Kind::Write));
         }
-        self.trace.step_done(Thread(t as u8), created, yielded);
+        self.trace.step_done(Thread(t as u16), created, yielded);
     }
 
     fn touch(&mut self, t: usize, op: Op, mut access: Access) {
@@ -443,6 +458,14 @@ impl<'a> Machine<'a> {
                 }
             }
             Op::Take(s) => self.semaphores[s] -= 1,
+            Op::TakeMany(s, units) => self.semaphores[s] -= units,
+            Op::Either(register, a, b) => {
+                let other = self.level(b, Kind::Read);
+                self.trace.access(access);
+                access = other;
+                let [a, b] = [a, b].map(|one| i64::from(self.semaphores[one] > 0));
+                self.threads[t].registers[register] = a + 2 * b;
+            }
             Op::Give(s) => self.semaphores[s] += 1,
             Op::Wait(c, l) => {
                 self.trace.access(Access::new(LOCK + l as u64, 1, Kind::Release).after(Access::HELD));
@@ -469,20 +492,23 @@ impl<'a> Machine<'a> {
             if pending.is_empty() {
                 return End::Complete;
             }
-            if enabled(&pending) == 0 {
+            if enabled(&pending).is_empty() {
                 return End::Stuck;
             }
             if self.trace.len() >= self.program.steps_max {
                 return End::Truncated;
             }
-            match strategy.choose(&ChoicePoint::new(&self.trace, &pending)) {
+            let [ready, held] =
+                [Readiness::Ready, Readiness::Held].map(|readiness| Pending::of_readiness(&pending, readiness));
+            let at = ChoicePoint { trace: &self.trace, pending: &pending, ready: &ready, held: &held };
+            match strategy.choose(&at) {
                 Decision::Stop(stop) => return End::Stopped(stop),
                 Decision::Run(thread) => {
                     let chosen = pending.iter().find(|one| one.thread == thread).expect("a live thread");
                     assert!(chosen.is_enabled(), "the strategy chose {thread}, which cannot go");
                     self.step(thread.index(), strategy);
                     let yielded = self.trace.steps().last().unwrap().yielded;
-                    self.fairness.stepped(thread, yielded, enabled(&self.pending()));
+                    self.fairness.stepped(thread, yielded, &enabled(&self.pending()));
                 }
             }
         }
@@ -497,8 +523,8 @@ fn held(hold: Hold) -> u64 {
     }
 }
 
-fn enabled(pending: &[Pending]) -> u64 {
-    pending.iter().filter(|one| one.is_enabled()).fold(0, |set, one| set | 1 << one.thread.index())
+fn enabled(pending: &[Pending]) -> Threads {
+    pending.iter().filter(|one| one.is_enabled()).map(|one| one.thread).collect()
 }
 
 /// Runs a program to the end of a strategy, or `runs_max`; hands every run that was not given up to `see`.

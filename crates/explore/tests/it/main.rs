@@ -7,3 +7,4 @@ mod operations;
 mod parts;
 mod random_programs;
 mod strategies;
+mod wide;

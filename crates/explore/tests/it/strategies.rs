@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use selvedge_explore::{
     Bounded, Choice, ChoicePoint, Coverage, Decision, Dfs, Dpor, End, Pct, Random, Replay, Run, Serial, Stop, Strategy,
+    Threads,
 };
 
 use crate::brute::see;
@@ -177,8 +178,9 @@ impl<S: Strategy> Strategy for Shortly<S> {
     }
 
     fn choose(&mut self, at: &ChoicePoint<'_>) -> Decision {
-        if at.held == 0
-            && let Some(thread) = self.strategy.choose_among(at.ready, at.current())
+        if at.held.is_empty()
+            && at.pending.iter().all(|pending| pending.thread.index() < Threads::WORD)
+            && let Some(thread) = self.strategy.choose_among(at.ready.word(), at.current())
         {
             self.answers += 1;
             return Decision::Run(thread);

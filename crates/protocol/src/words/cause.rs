@@ -1,9 +1,10 @@
 //! Why a run ended badly, in a sentence without its full stop.
 
-use super::{Names, waits_for};
+use super::{Names, waits_at_descriptor, waits_for};
 use crate::address;
 use crate::cause::{
-    Bystanders, Cause, Deed, Deep, Fault, FreedBlock, Misuse, Noun, Out, Outside, Race, Signal, Touch, Waiting,
+    Bystanders, Cause, Deed, Deep, Fault, Framework, FreedBlock, Misuse, Noun, Out, Outside, Race, Signal, Touch,
+    Waiting,
 };
 use crate::step::{Waits, WaitsFor};
 
@@ -22,7 +23,10 @@ pub fn cause(cause: &Cause, names: &mut dyn Names) -> String {
             let function = function.replace("selvedge_body_", "");
             format!("assertion `{expression}` failed at {file}:{line} in {function}")
         }
-        Cause::GoogleTest { file, line, text } => format!("assertion of GoogleTest failed at {file}:{line}: {text}"),
+        Cause::Framework { framework, file, line, text } => {
+            let said = if text.is_empty() { String::new() } else { format!(": {text}") };
+            format!("assertion of {} failed at {file}:{line}{said}", framework_name(*framework))
+        }
         Cause::MainReturned(code) => format!("main returned {code}"),
         Cause::Panic { place, message } if place.is_empty() => message.clone(),
         Cause::Panic { place, message } => format!("panic at {place}: {message}"),
@@ -31,6 +35,7 @@ pub fn cause(cause: &Cause, names: &mut dyn Names) -> String {
         }
         Cause::Abort => "abort was called".into(),
         Cause::Exit(code) => format!("exit({code}) was called"),
+        Cause::Signal { signal: signal @ Signal::BrokenPipe, .. } => raised(*signal).into(),
         Cause::Signal { signal, address } => format!("{} at address {}", raised(*signal), names.name(*address)),
         Cause::StackOverflow => "stack overflow: a thread under test has 8 MiB of stack".into(),
         Cause::Stuck { returned, waiting, bystanders: others } => {
@@ -58,8 +63,10 @@ pub fn cause(cause: &Cause, names: &mut dyn Names) -> String {
         ),
         Cause::Access { write, size, address, freed } => {
             let where_ = if *freed { "in freed memory" } else { "outside of any allocation" };
-            let verb = touch(Touch { write: *write, atomic: false });
-            format!("{verb} of {} {where_} ({})", bytes(*size), heap(*address))
+            format!("{} {where_} ({})", access(*write, *size), heap(*address))
+        }
+        Cause::Gone { write, size, thread } => {
+            format!("{} in the stack of T{thread}, which has ended", access(*write, *size))
         }
         Cause::BadFree { address, block } => {
             let what = match block {
@@ -80,6 +87,10 @@ pub fn cause(cause: &Cause, names: &mut dyn Names) -> String {
     }
 }
 
+fn access(write: bool, size: u64) -> String {
+    format!("{} of {}", touch(Touch { write, atomic: false }), bytes(size))
+}
+
 fn raised(signal: Signal) -> &'static str {
     match signal {
         Signal::SegmentationFault => "segmentation fault",
@@ -87,12 +98,16 @@ fn raised(signal: Signal) -> &'static str {
         Signal::ArithmeticFault => "arithmetic fault",
         Signal::IllegalInstruction => "illegal instruction",
         Signal::Aborted => "aborted",
+        Signal::BrokenPipe => "broken pipe, and SIGPIPE ends the process",
         Signal::Other => "signal",
     }
 }
 
 /// A thread that waits, without the line that it is at.
 fn waits(Waiting { thread, waits: Waits { what, object, held_by } }: &Waiting, names: &mut dyn Names) -> String {
+    if let Some(told) = waits_at_descriptor(*what, *object) {
+        return format!("T{thread} {told}");
+    }
     match (what, held_by) {
         (WaitsFor::Join, _) => format!("T{thread} waits for the end of T{object}"),
         (WaitsFor::Change, _) => format!("T{thread} goes round a loop that reads {}", names.name(*object)),
@@ -179,6 +194,7 @@ fn misuse(Misuse { thread, deed, noun, fault }: &Misuse) -> String {
     };
     match fault {
         Fault::Destroyed => format!("T{thread} {deed} {noun} that was destroyed"),
+        Fault::Uninitialised => format!("T{thread} {deed} {noun} that was never initialised"),
         Fault::Freed { address } => format!("T{thread} {deed} {noun} in freed memory ({})", heap(*address)),
         Fault::HeldBy(owner) => format!("T{thread} {deed} {noun} that T{owner} holds"),
         Fault::HeldByNobody => format!("T{thread} {deed} {noun} that nobody holds"),
@@ -200,18 +216,43 @@ fn outside(out: &Out, names: &mut dyn Names) -> String {
         }
         Out::Cancel => "pthread_cancel is not controlled".into(),
         Out::FutexOperation(number) => format!("futex operation {number} is not controlled"),
-        Out::SystemCall(number) => format!("system call {number} is not controlled"),
+        Out::SystemCall(number) => match system_call(*number).filter(|name| !name.contains(' ')) {
+            Some(name) => format!("system call {name} is not controlled"),
+            None => format!("system call {number} is not controlled"),
+        },
         Out::WaitsInCall(number) => match system_call(*number) {
             Some(name) => format!("a thread waits in the system call {name}, which is not controlled"),
             None => format!("a thread waits in system call {number}, which is not controlled"),
         },
-        Out::Computes => "a thread computes for seconds without any controlled access".into(),
+        Out::Computes | Out::Looks(_) => "a thread computes for seconds without any controlled access".into(),
+        Out::AllowedRace { race: found, .. } => format!(
+            "`races off` allows a data race whose accesses cannot be steps of the search, because they may be torn or are made inside \
+             of a library: {}",
+            race(found, None, names)
+        ),
         Out::Answer(instruction) => format!("what `{instruction}` answers is not controlled"),
         Out::Assembly(instruction) => format!("inline assembly with `{instruction}` is not controlled"),
         Out::Unknown(instruction) => format!("what `{instruction}` touches is not known, so it is not controlled"),
+        Out::Uninstrumented(place) => {
+            let file = |module: &str| module.rsplit('/').next().unwrap_or_default().to_owned();
+            let at = place.as_ref().map(|place| format!(" at {}+{:#x}", file(&place.module), place.offset));
+            format!(
+                "code that was not instrumented synchronises{}, and what else it reads and writes is not seen",
+                at.unwrap_or_default()
+            )
+        }
         Out::MixedAssembly(found) => {
             format!("inline assembly beside plain accesses is not controlled: {}", race(found, None, names))
         }
+    }
+}
+
+fn framework_name(framework: Framework) -> &'static str {
+    match framework {
+        Framework::GoogleTest => "GoogleTest",
+        Framework::Catch2 => "Catch2",
+        Framework::Doctest => "doctest",
+        Framework::BoostTest => "Boost.Test",
     }
 }
 
@@ -226,6 +267,8 @@ fn why_outside(why: Outside) -> &'static str {
         Outside::Files => "it changes files, which are not put back",
         Outside::Random => "what it reads is different each time",
         Outside::Kernel => "it waits for what comes through the kernel",
+        Outside::Runner => "it needs the runner of the test framework, which does not run here",
+        Outside::Descriptor => "what it does to a pipe, a socket or their like is not followed",
         Outside::OpenMp => "OpenMP's threads wait for one another inside of a library",
     }
 }
@@ -247,6 +290,11 @@ fn system_call(number: i64) -> Option<&'static str> {
         34 | 130 | 128 => "a wait for a signal",
         73 | 72 => "a file lock",
         35 | 230 => "nanosleep",
+        22 | 293 => "pipe",
+        53 => "socketpair",
+        283 => "timerfd_create",
+        284 | 290 => "eventfd",
+        213 | 291 => "epoll_create",
         _ => return None,
     })
 }

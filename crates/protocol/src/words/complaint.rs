@@ -17,6 +17,8 @@ pub enum Complaint<'a> {
     NoMemory,
     /// The system does not hand over system calls.
     NoSystemCalls,
+    /// Where libc keeps what belongs to a thread is not known.
+    UnknownLibc,
     /// Something was freed before the first run that is no block.
     BadFree,
     /// The process waits for a debugger.
@@ -36,6 +38,9 @@ impl fmt::Display for Complaint<'_> {
             Complaint::NoMemory => f.write_str("no memory to put libraries back between runs")?,
             Complaint::NoSystemCalls => {
                 f.write_str("this system hands over no system calls: all memory is put back, which takes longer")?;
+            }
+            Complaint::UnknownLibc => {
+                f.write_str("where this libc keeps what belongs to a thread is not known, so it cannot be put back between runs")?;
             }
             Complaint::BadFree => f.write_str("free of memory that is not allocated, before the first run")?,
             Complaint::Stopped(process) => {
@@ -65,6 +70,10 @@ mod tests {
             (
                 Complaint::NoSystemCalls,
                 "this system hands over no system calls: all memory is put back, which takes longer",
+            ),
+            (
+                Complaint::UnknownLibc,
+                "where this libc keeps what belongs to a thread is not known, so it cannot be put back between runs",
             ),
             (Complaint::BadFree, "free of memory that is not allocated, before the first run"),
             (Complaint::Stopped(7), "stopped at the failing step, process 7; attach a debugger: gdb -p 7"),

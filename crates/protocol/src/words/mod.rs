@@ -5,6 +5,7 @@
 mod cause;
 mod complaint;
 mod object;
+mod plain_steps;
 mod step;
 
 pub use cause::{HELD_STILL, RETURNED, STUCK, bystanders, cause, touch};
@@ -12,7 +13,8 @@ pub use complaint::Complaint;
 pub use object::{
     CutTable, Told, answer, doubt, note, object_trouble, plan, regression, search_trouble, serial, shortfall, told,
 };
-pub use step::{class, verb, waits_for};
+pub use plain_steps::plain_steps;
+pub use step::{class, on_descriptor, verb, waits_at_descriptor, waits_for};
 
 use std::fmt;
 
@@ -26,7 +28,7 @@ pub trait Names {
     fn name(&mut self, address: u64) -> String;
 
     /// The line of code that a thread made an access from, or the address as a number.
-    fn code(&mut self, thread: u8, pc: u64) -> String {
+    fn code(&mut self, thread: u16, pc: u64) -> String {
         let _ = thread;
         self.name(pc)
     }

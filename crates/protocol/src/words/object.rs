@@ -356,10 +356,6 @@ pub fn shortfall(why: &Shortfall, names: &mut dyn Names) -> String {
             "the object has threads of its own, and its serial behaviours took more than {runs} runs: without all of them \
              nothing can be called a violation"
         ),
-        Shortfall::AllowedRace { race, pc } => format!(
-            "`races off` allows a data race on {}: such accesses are no steps of the search, so that not every schedule was made",
-            super::cause::race(race, Some(*pc), names)
-        ),
         Shortfall::Diverged(when) => format!(
             "the same schedule did something else in {}: the object depends on something that is not controlled, such as \
              time, random numbers or addresses",
@@ -392,6 +388,9 @@ pub fn search_trouble(trouble: &SearchTrouble) -> String {
         SearchTrouble::Nested => "a search inside a search".into(),
         SearchTrouble::FlagOfObjects { flag, test } => {
             format!("{flag} is about objects, and {test} is a search without one")
+        }
+        SearchTrouble::FlagOfTests { flag, object } => {
+            format!("{flag} is about tests, and {object} is an object, whose threads have to end")
         }
         SearchTrouble::HeapTaken => "the addresses of the controlled heap are taken".into(),
         SearchTrouble::NoThreads => "the system allows no more threads".into(),

@@ -37,12 +37,12 @@ fn say(address: *mut c_void, kind: Kind, order: fn(&mut Races, usize, u64)) {
 }
 
 /// What was released there comes before what follows.
-unsafe extern "C" fn acquire(address: *mut c_void) {
+pub unsafe extern "C" fn acquire(address: *mut c_void) {
     say(address, Kind::Read, Races::acquire);
 }
 
 /// What came before is for those who acquire there.
-unsafe extern "C" fn release(address: *mut c_void) {
+pub unsafe extern "C" fn release(address: *mut c_void) {
     say(address, Kind::Write, Races::release);
 }
 

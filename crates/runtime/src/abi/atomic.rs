@@ -13,9 +13,10 @@ use std::sync::atomic::Ordering::SeqCst;
 use selvedge_explore::{Access, Condition, Kind, Thread};
 
 use crate::abi::outside;
-use crate::abi::plain::race;
+use crate::abi::plain::check_other_stacks;
+use crate::abi::visible::race;
 use crate::arch::{site, switch};
-use crate::control::{Control, Detail, active, state, with};
+use crate::control::{Control, Detail, STACKS, active, state, with};
 use crate::fiber::{Wants, follow, hand_over};
 use crate::memory::arena;
 use crate::point;
@@ -263,7 +264,7 @@ pub fn arrive(object: u64, size: u32, kind: Kind, told: Told, expected: u64, pla
         let from = control.run.current;
         let fiber = control.fiber();
         (fiber.pc, fiber.frame, fiber.wants) = (call.pc, call.frame, Wants::Nothing);
-        control.run.waiting &= !(1 << (from % 64));
+        control.run.waiting.remove(from);
         if control.run.looks_ahead {
             foresee(&mut control, object, size, kind, told, expected);
         }
@@ -280,6 +281,10 @@ pub fn arrive(object: u64, size: u32, kind: Kind, told: Told, expected: u64, pla
     }
     if !arena::in_use(object as usize, size as usize) {
         outside_of_blocks(object, size, kind, told, expected);
+    }
+    if object >= STACKS {
+        let pc = with(|control| control.fiber().pc);
+        check_other_stacks(object, u64::from(size), kind != Kind::Read && told == Told::Never, pc);
     }
     waited
 }
@@ -367,13 +372,13 @@ pub fn record(object: u64, size: u32, told: Told, expected: u64, outcome: Outcom
     let changed = kind != Kind::Read && old != new;
     if !control.run.trace.is_known() {
         let condition = told.condition(size, expected);
-        let thread = Thread(control.run.current as u8);
+        let thread = Thread(control.run.current as u16);
         control.run.trace.access_of(thread, Access { object, size, kind, waits: waited, condition, changed, old });
     }
-    if waited || control.run.attempts.attached != 0 {
+    if waited || !control.run.attempts.attached.is_empty() {
         leave_rarely(control, waited);
     }
-    let mut of_loops = control.run.spinning != 0;
+    let mut of_loops = !control.run.spinning.is_empty();
     let fiber = control.fiber();
     fiber.made += 1;
     let pc = fiber.pc;
@@ -415,7 +420,7 @@ fn look_for_races(object: u64, size: u32, kind: Kind, order: c_int, pc: u64) {
 #[cold]
 #[inline(never)]
 fn leave_rarely(control: &mut Control, waited: bool) {
-    let attached = control.run.attempts.attached != 0;
+    let attached = !control.run.attempts.attached.is_empty();
     if attached && let Some(expected) = retry::leave(control) {
         control.run.trace.waited(Condition::Equals(expected));
     }

@@ -7,7 +7,9 @@ use std::ffi::{c_char, c_int, c_void};
 
 use crate::abi::plain::announce;
 use crate::arch::list::{List, named};
+use crate::arch::site;
 use crate::control::active;
+use crate::posix::uncontrolled;
 
 type S = *const c_char;
 
@@ -132,6 +134,7 @@ unsafe extern "C" fn print_descriptor(saved: *const u8, stack: *const u64) -> c_
     // SAFETY: what the entry point saved, of a call of `dprintf`.
     unsafe {
         let [descriptor, format] = named(saved);
+        uncontrolled::checks_output("dprintf", descriptor as c_int, site::pc());
         let mut list = List::new(saved, stack, 2);
         read(format as S, list);
         vdprintf(descriptor as c_int, format as S, &mut list)

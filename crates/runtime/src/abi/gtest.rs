@@ -5,12 +5,10 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use selvedge_protocol::Cause;
+use selvedge_protocol::{Cause, Framework};
 
+use super::frameworks;
 use crate::arch::site;
-use crate::control::active;
-use crate::fiber::fail;
-use crate::sys;
 
 crate::entries! {
     __wrap__ZNK7testing8internal12AssertHelperaSERKNS_7MessageE => assert_at;
@@ -44,10 +42,5 @@ unsafe extern "C" fn assert_at(helper: *const *const Part, _message: *const c_vo
         return;
     }
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let cause = Cause::GoogleTest { file, line: part.line, text };
-    if active() {
-        fail(cause, pc);
-    }
-    sys::complain(&cause.to_string());
-    sys::complain("\n");
+    frameworks::end(Cause::Framework { framework: Framework::GoogleTest, file, line: part.line, text }, pc);
 }

@@ -1,28 +1,43 @@
-//! Plain and volatile accesses. Plain ones are no steps: two that conflict without order are a data race, which is a finding
-//! in itself, and the order of those that are ordered does not matter. Volatile ones are steps, because code that
-//! predates atomics uses them as such.
+//! Plain accesses. They are no steps: two that conflict without order are a data race, which is a finding in itself, and the order of those that
+//! are ordered does not matter. Those that are steps all the same, and volatile ones, are in [`visible`].
 
 use std::ffi::{c_char, c_int, c_void};
 
-use selvedge_explore::{Access, Kind};
-use selvedge_protocol::{self as protocol, Cause, Out, Race};
+use selvedge_protocol::Cause;
 
+use crate::abi::visible::{self, race, volatile};
 use crate::arch::site;
 use crate::control::{STACKS, active, private, state, with};
-use crate::fiber::{Wants, fail};
+use crate::fiber::fail;
 use crate::memory::arena;
-use crate::posix::attempt;
+use crate::plain_steps;
 use crate::race::{Conflict, Quickly, Touch};
 use crate::shadow::{Cell, Packed};
-use crate::{point, spin};
 
 /// Looks at an access of the code under test, to an address that is not in the stack of the thread that runs. Most are to a few bytes of memory that is in
 /// use, by a thread that does not go round a loop, in a run that is not looked at for data races: for these it saves no register.
+#[inline(never)]
+unsafe extern "C" fn look_on(address: usize, size: usize, write: bool, pc: u64) {
+    if active() {
+        look(address, size, write, pc)
+    }
+}
+
+/// The same where some plain accesses are steps.
 #[inline(never)]
 pub unsafe extern "C" fn look_at(address: usize, size: usize, write: bool, pc: u64) {
     if !active() {
         return;
     }
+    if plain_steps::any_attention() {
+        return visible::attend(address, size, write, pc);
+    }
+    look(address, size, write, pc)
+}
+
+/// Looks at an access that is no step.
+#[inline(always)]
+pub fn look(address: usize, size: usize, write: bool, pc: u64) {
     // SAFETY: there is a state, because code under control calls; the borrow ends before more is looked at.
     let mut control = unsafe { state() };
     let below = arena::inside(address) || (address as u64) < STACKS;
@@ -48,9 +63,22 @@ fn plain(address: *mut c_void, size: usize, write: bool) {
 
 /// The same for what a function of libc does for the code under test.
 pub fn announce(address: *const c_void, size: usize, write: bool) {
-    if size > 0 {
-        plain(address.cast_mut(), size, write);
+    if size > 0 && active() && !private(address as u64) {
+        look_apart(address as usize, size, write, site::pc());
     }
+}
+
+/// The same for what is known only after the function of libc, which may have called others, at the place where it was called.
+pub fn announce_at(address: *const c_void, size: usize, write: bool, pc: u64) {
+    if size > 0 && active() && !private(address as u64) {
+        look_apart(address as usize, size, write, pc);
+    }
+}
+
+/// Looks at an access that a function makes later, so that it is no step.
+#[inline(never)]
+fn look_apart(address: usize, size: usize, write: bool, pc: u64) {
+    look(address, size, write, pc)
 }
 
 /// The rest of a look where there is nothing else to do.
@@ -91,6 +119,7 @@ unsafe fn compare(cell: *mut Cell, access: Packed, address: usize, size: usize) 
 #[inline(never)]
 extern "C" fn look_closely(address: usize, size: usize, write: bool, pc: u64) {
     arena::check(address, size, write, pc);
+    check_stack(address as u64, size as u64, write, pc);
     let touch = Touch::new(address as u64, size as u64, write, false, pc);
     let other = with(|control| {
         let own = control.fiber().holds(address as u64);
@@ -121,56 +150,27 @@ extern "C" fn look_closely(address: usize, size: usize, write: bool, pc: u64) {
     }
 }
 
-/// Ends the run with a data race.
-#[cold]
-pub fn race(touch: Touch, conflict: Conflict) -> ! {
-    with(|control| control.races_with(conflict.thread, conflict.pc));
-    let found = Race {
-        address: touch.address,
-        size: touch.size,
-        here: protocol::Touch { write: touch.what.write(), atomic: touch.what.atomic() },
-        there: protocol::Touch { write: conflict.write, atomic: conflict.atomic },
-        thread: conflict.thread,
-        pc: conflict.pc,
-    };
-    // A lock in assembly is often given back by a plain store, and the language does not say what that means.
-    let mixed = touch.what.atomic() != conflict.atomic;
-    if mixed && with(|control| control.run.objects.assembled.contains(&(touch.address & !7))) {
-        fail(Cause::Out(Out::MixedAssembly(found)), touch.what.pc());
+/// Stops the run if an access touches the stack of a thread that has ended: its variables are no more.
+#[inline(always)]
+pub fn check_stack(address: u64, size: u64, write: bool, pc: u64) {
+    if address >= STACKS {
+        check_other_stacks(address, size, write, pc);
     }
-    fail(Cause::Race(found), touch.what.pc())
 }
 
-fn volatile(address: *mut c_void, size: usize, write: bool) {
-    if !active() {
-        return;
-    }
-    let kind = if write { Kind::Write } else { Kind::Read };
-    let access = Access::new(address as u64, size as u32, kind);
-    let pc = site::pc();
-    if !write {
-        return volatile_read(access, pc);
-    }
-    point::arrive(access, Wants::Nothing, pc);
-    arena::check(address as usize, size, write, pc);
-    with(|control| {
-        control.run.trace.access(access);
-        point::finish(control, None, false, None);
-        control.fiber().effect();
-        // The thread writes before anybody else goes.
-        if control.run.spinning != 0 {
-            control.tell_loops(&access);
+/// The same for what is no address of variables or blocks.
+#[inline(never)]
+pub fn check_other_stacks(address: u64, size: u64, write: bool, pc: u64) {
+    let gone = with(|control| {
+        if control.fiber().holds(address) {
+            return None;
         }
+        let created = &control.process.fibers[..control.run.created];
+        created.iter().position(|fiber| fiber.ended && fiber.holds(address))
     });
-}
-
-/// Loops that wait for a volatile variable are loops that wait.
-fn volatile_read(access: Access, pc: u64) {
-    let attempt = attempt::arrive(access, pc);
-    arena::check(access.object as usize, access.size as usize, false, pc);
-    // SAFETY: the code under test is about to read it, and it was checked.
-    let value = unsafe { spin::value_at(&access) };
-    with(|control| attempt.fails(control, value, false));
+    if let Some(thread) = gone {
+        fail(Cause::Gone { write, size, thread: thread as u16 }, pc);
+    }
 }
 
 macro_rules! accesses {
@@ -189,7 +189,7 @@ macro_rules! accesses {
 }
 
 crate::entries_off_stack! {
-    look_at;
+    look_on, look_at;
     __tsan_read1: 1, 0;
     __tsan_read2: 2, 0;
     __tsan_read4: 4, 0;
@@ -274,16 +274,11 @@ unsafe extern "C" fn write_range(address: *mut c_void, size: usize) {
 
 unsafe extern "C" fn copy(to: *mut c_void, from: *const c_void, size: usize) -> *mut c_void {
     if size > 0 && active() {
-        let pc = site::pc();
-        // SAFETY: code under control calls.
-        unsafe {
-            if !private(from as u64) {
-                look_at(from as usize, size, false, pc);
-            }
-            if !private(to as u64) {
-                look_at(to as usize, size, true, pc);
-            }
+        if plain_steps::any() && visible::copies(to as usize, from as usize, size, site::pc()) {
+            return to;
         }
+        announce(from, size, false);
+        announce(to, size, true);
     }
     // SAFETY: the caller's request; `memmove` also serves where `memcpy` was asked for.
     unsafe { libc::memmove(to, from, size) }
@@ -291,12 +286,21 @@ unsafe extern "C" fn copy(to: *mut c_void, from: *const c_void, size: usize) -> 
 
 unsafe extern "C" fn copy_string(to: *mut c_char, from: *const c_char) -> *mut c_char {
     // SAFETY: the caller passes a string that ends, and room for it.
-    unsafe { copy(to.cast(), from.cast(), libc::strlen(from) + 1) }.cast()
+    unsafe {
+        // Where it ends is seen before it is copied, so that this is no step.
+        let size = libc::strlen(from) + 1;
+        announce(from.cast(), size, false);
+        announce(to.cast(), size, true);
+        libc::memmove(to.cast(), from.cast(), size).cast()
+    }
 }
 
 unsafe extern "C" fn set(to: *mut c_void, value: c_int, size: usize) -> *mut c_void {
     if size > 0 {
-        plain(to, size, true);
+        if active() && plain_steps::any() && visible::sets(to as usize, value as u8, size, site::pc()) {
+            return to;
+        }
+        announce(to, size, true);
     }
     // SAFETY: the caller's request.
     unsafe { libc::memset(to, value, size) }

@@ -158,6 +158,20 @@ unsafe fn try_exchange(
     found
 }
 
+/// A compare and exchange that the code under test makes itself as soon as this comes back: it finds what was there.
+///
+/// # Safety
+/// The cell is that of the exchange.
+pub unsafe fn foresees(cell: *mut u128, expected: u128, new: u128, order: c_int) {
+    // SAFETY: the caller says what it is the cell of; nobody else runs before the exchange.
+    unsafe {
+        let found = try_exchange(cell, expected, new, (order, order), (Told::Apart, 0));
+        if found == expected {
+            *cell = found;
+        }
+    }
+}
+
 unsafe extern "C" fn compare_exchange(
     cell: *mut u128,
     expected: *mut u128,

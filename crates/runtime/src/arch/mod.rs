@@ -9,7 +9,9 @@
 //! | `wide` | atomic accesses to sixteen bytes | those are refused |
 //! | `block` | what libc keeps of a thread | it is not put back |
 //! | `left_over` | atomic updates that the compiler's pass has left in the code | `prepare` does nothing: they are not seen |
+//! | `replace` | functions of the program that others take the place of | false: assertions of test frameworks are not understood |
 //! | `unseen`, `assembly` | accesses that no pass announces | their entry points do nothing: no call is put before such accesses |
+//! | `patched` | what synchronises in code that others compiled, and in assembly of Rust | `prepare` does nothing: it is not seen |
 //! | `step`, `dead` | excursions of [`crate::retry`] | `step::prepare` answers false: every attempt that fails is explored |
 //! | `unused` | counters that nobody looks at, for [`crate::endless`] | false: such a livelock is unknown |
 //!
@@ -20,7 +22,9 @@
 mod x86_64;
 
 #[cfg(target_arch = "x86_64")]
-pub use x86_64::{assembly, block, dead, kernel, left_over, list, site, step, switch, unseen, unused, wide};
+pub use x86_64::{
+    assembly, block, dead, kernel, left_over, list, patched, replace, site, step, switch, unseen, unused, wide,
+};
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 compile_error!("the controlled runtime needs Linux on x86-64: it switches stacks and thread control blocks itself");

@@ -22,7 +22,7 @@
 
 pub mod state;
 
-use selvedge_explore::{Access, Condition, End, Kind, Run, Stop, Thread};
+use selvedge_explore::{Access, Condition, End, Kind, Run, Stop, Thread, Threads};
 use selvedge_protocol::Class;
 
 use crate::arch::unused;
@@ -45,17 +45,17 @@ pub struct Endless {
     /// At how many steps the next state is kept, and how many after it.
     next: usize,
     distance: usize,
-    /// The threads that have gone since, one bit each.
-    moved: u64,
-    /// The threads that could go since, one bit each.
-    enabled: u64,
+    /// The threads that have gone since.
+    moved: Threads,
+    /// The threads that could go since.
+    enabled: Threads,
     /// A cycle that is followed once more: at how many steps it began and ended.
     cycle: Option<(usize, usize)>,
     /// The words of memory that are not the same after it.
     drift: Vec<u64>,
-    /// Before the limit: the threads that could go, and those that went, one bit each.
-    could: u64,
-    went: u64,
+    /// Before the limit: the threads that could go, and those that went.
+    could: Threads,
+    went: Threads,
     /// At how many steps a fair scheduler took over, before the limit.
     took_over: Option<usize>,
     /// At how many steps each thread went last, once a fair scheduler decides.
@@ -140,8 +140,7 @@ fn none_waits(control: &Control, words: &[u64], from: usize) -> bool {
         all.filter(|access| !words.iter().any(|&word| touches(access, word)))
     };
     let changes = |access: &&Access| access.changed && !access.is_read();
-    let moved = (0..control.run.created).filter(|&thread| control.run.endless.moved >> thread & 1 == 1);
-    moved.map(|thread| Thread(thread as u8)).all(|thread| {
+    control.run.endless.moved.iter().map(|thread| Thread(thread as u16)).all(|thread| {
         let sees = |other: &Access| accesses(true, thread).any(|access| access.overlaps(other));
         let fought_over = |access: &Access| {
             let of_atomics = matches!(objects::class(access.object), Class::Memory | Class::Futex | Class::WakeUp);
@@ -177,19 +176,23 @@ pub fn is_watched(control: &Control) -> bool {
 
 /// Looks at a run that goes on for long, before its next step; how it ends, if it does now.
 #[cold]
-pub fn watch(control: &mut Control, enabled: u64) -> Option<Left> {
+pub fn watch(control: &mut Control, enabled: &Threads) -> Option<Left> {
     let at = control.run.trace.len();
     // A thread that waits for a value in order to try again could go, and fail.
-    let enabled = enabled | control.run.attempts.attached;
+    let enabled = enabled.or(&control.run.attempts.attached);
     let within = at as u64 <= control.search.settings.steps_max;
     let endless = &mut control.run.endless;
     if within {
-        endless.could |= enabled;
-        endless.went |= control.run.last.map_or(0, |thread| 1 << thread.index());
+        endless.could = endless.could.or(&enabled);
     }
-    endless.enabled |= enabled;
-    endless.moved |= control.run.last.map_or(0, |thread| 1 << thread.index());
-    let fair = endless.enabled & !endless.moved == 0;
+    endless.enabled = endless.enabled.or(&enabled);
+    if let Some(last) = control.run.last {
+        endless.moved.insert(last.index());
+        if within {
+            endless.went.insert(last.index());
+        }
+    }
+    let fair = endless.enabled.is_within(&endless.moved);
     let due = endless.cycle.map_or(fair, |(from, to)| at - to == to - from);
     let kept = if due { control.run.endless.kept.as_ref() } else { None };
     let differs = kept.and_then(|kept| kept.differs(control));
@@ -214,7 +217,7 @@ pub fn watch(control: &mut Control, enabled: u64) -> Option<Left> {
         (endless.kept, endless.at) = (kept, at);
         endless.distance = (2 * endless.distance).max(8);
         endless.next = at + endless.distance;
-        (endless.moved, endless.enabled) = (0, enabled);
+        (endless.moved, endless.enabled) = (Threads::new(), enabled);
     }
     let (at, limit) = (at as u64, control.search.settings.steps_max);
     (at >= limit + limit.max(FAIR_MIN)).then_some(Left::Truncated)
@@ -230,16 +233,16 @@ impl Control {
 
     /// The thread that goes next where the strategy is not asked: the one that went at that place of a cycle, else the one that has waited longest.
     #[cold]
-    pub fn continues_with(&mut self, enabled: u64) -> usize {
+    pub fn continues_with(&mut self, enabled: &Threads) -> usize {
         if let Some((from, to)) = self.run.endless.cycle {
             let thread = self.run.trace.step(from + self.run.trace.len() - to).thread.index();
-            if enabled >> thread & 1 == 1 {
+            if enabled.contains(thread) {
                 return thread;
             }
             self.run.endless.disturb();
         }
         // One that is in the middle of a turn ends it: alone it comes back to where it was, where two turns at once may be in each other's way.
-        let last = self.run.last.map(|thread| thread.index()).filter(|&last| enabled >> last & 1 == 1);
+        let last = self.run.last.map(|thread| thread.index()).filter(|&last| enabled.contains(last));
         if let Some(last) = last
             && self.run.endless.has_taken_over()
             && self.run.in_a_row < TURN_MAX
@@ -251,7 +254,7 @@ impl Control {
     }
 
     /// The thread that has waited longest, of those that can go.
-    fn longest_waiting(&mut self, enabled: u64) -> usize {
+    fn longest_waiting(&mut self, enabled: &Threads) -> usize {
         let steps = self.run.trace.steps();
         let turns = &mut self.run.endless.turns;
         if turns.is_empty() {
@@ -260,8 +263,7 @@ impl Control {
         } else if let Some(last) = steps.last() {
             turns[last.thread.index()] = steps.len();
         }
-        let can = (0..Thread::MAX).filter(|&thread| enabled >> thread & 1 == 1);
-        can.min_by_key(|&thread| turns[thread]).unwrap_or(0)
+        enabled.iter().min_by_key(|&thread| turns[thread]).unwrap_or(0)
     }
 
     /// Tells the strategy how the run ended. What it did not decide on, of a run that shows nothing, it does not see.
@@ -282,7 +284,7 @@ impl Control {
         let over = self.run.trace.len() as u64 > self.search.settings.steps_max;
         match (over, self.run.endless.has_taken_over()) {
             (false, false) => Left::Complete,
-            (true, false) if self.run.endless.could & !self.run.endless.went == 0 => Left::Truncated,
+            (true, false) if self.run.endless.could.is_within(&self.run.endless.went) => Left::Truncated,
             _ => Left::Stopped(Stop::Unfair),
         }
     }

@@ -5,6 +5,8 @@
 //!
 //! Invariant: two states that are equal go on in the same way under the same schedule, if the next step of each thread does the same in both.
 
+use selvedge_explore::Threads;
+
 use crate::arch::{site, switch};
 use crate::control::Control;
 use crate::fiber::{Fiber, Wants};
@@ -81,7 +83,7 @@ fn stack_of(fiber: &Fiber, note: &[u64; site::WORDS]) -> Option<&'static [u8]> {
 /// A state.
 pub(super) struct State {
     created: usize,
-    alive: u64,
+    alive: Threads,
     lanes: Vec<Lane>,
     objects: Objects,
     globals: Copies,
@@ -94,7 +96,7 @@ pub(super) struct State {
 impl State {
     /// The state of the run that is under way; `None` where it is too large, or something of it cannot be known.
     pub(super) fn of(control: &Control) -> Option<Self> {
-        let alive = (0..control.run.created).filter(|&thread| control.run.alive >> thread & 1 == 1);
+        let alive = control.run.alive.iter();
         let lane = |thread: usize| {
             let fiber = &control.process.fibers[thread];
             let note = site::note_of(fiber.context.thread_pointer);
@@ -103,7 +105,7 @@ impl State {
         };
         Some(State {
             created: control.run.created,
-            alive: control.run.alive,
+            alive: control.run.alive.clone(),
             lanes: alive.map(lane).collect::<Option<Vec<Lane>>>()?,
             objects: control.run.objects.clone(),
             globals: Copies::of_variables(),
@@ -116,7 +118,7 @@ impl State {
     /// Which words of memory differ, if the run is in that state now but for a few of them. What differs most often is looked at first.
     pub(super) fn differs(&self, control: &Control) -> Option<Vec<u64>> {
         let mut words = Vec::new();
-        let same = (self.created, self.alive) == (control.run.created, control.run.alive)
+        let same = (self.created, &self.alive) == (control.run.created, &control.run.alive)
             && self.lanes.iter().all(|lane| {
                 let fiber = &control.process.fibers[lane.thread];
                 site::note_of(fiber.context.thread_pointer) == lane.note && fiber.wants == lane.about.wants

@@ -9,8 +9,8 @@ use selvedge_lineup::{
     BuiltIn, CallId, Criterion, Linearizable, Matrix, Plan, Quasi, Results, Specified, Stage, Subject,
 };
 use selvedge_protocol::{
-    CoverageRecord, Explanation, Finding, FindingKind, Language, MatrixRecord, MatrixVerdict, ObjectFinding,
-    ObjectKind, ObjectReport, ObjectTrouble, Settings, Shortfall, StepKind,
+    CoverageRecord, Explanation, Finding, FindingKind, Language, Leaks, MatrixRecord, MatrixVerdict, ObjectFinding,
+    ObjectKind, ObjectReport, ObjectTrouble, SearchTrouble, Settings, Shortfall, StepKind,
 };
 
 use super::body;
@@ -46,6 +46,12 @@ pub fn check(object: Object, settings: &Settings) -> ObjectReport {
     // Who searches is no part of what was found.
     let asked = (settings.jobs, settings.slice);
     let mut settings = Settings { jobs: 1, slice: Settings::default().slice, ..settings.clone() };
+    if settings.leaks.is_some() {
+        let trouble = SearchTrouble::FlagOfTests { flag: "--leaks".to_owned(), object: object.name.clone() };
+        return ObjectReport { error: Some(ObjectTrouble::Search(trouble)), ..ObjectReport::new(&object.name) };
+    }
+    // A run of an object has all of its threads in it, or none of its histories.
+    with(|control| control.search.leaks = Leaks::Stop);
     let options = object.options.said.clone();
     settings.preemptions = options.preemptions.unwrap_or(settings.preemptions);
     settings.races = options.races.unwrap_or(settings.races);
@@ -220,6 +226,7 @@ impl Session<'_> {
             built_in.counted += numbers.tally.counted;
         }
         report.runs += numbers.serial_runs + numbers.runs;
+        report.plain_steps.join(examined.answer.plain_steps.clone());
         report.points += numbers.points;
         let (verdict, kind, smallest, coverage) = match &examined.answer.verdict {
             Verdict::Pass(coverage) => (MatrixVerdict::Pass, None, None, *coverage),

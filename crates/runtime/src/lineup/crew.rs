@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use selvedge_lineup::{Matrix, Plan, Stage};
-use selvedge_protocol::{Shortfall, wire};
+use selvedge_protocol::{PlainSteps, Shortfall, wire};
 
 use super::examine::{Answer, Examiner, Verdict};
 use super::matrix::Numbers;
@@ -44,7 +44,7 @@ enum State {
     Waiting,
     /// With this worker.
     Out(u64),
-    Done(Answer),
+    Done(Box<Answer>),
 }
 
 struct Task {
@@ -87,7 +87,7 @@ impl Crew {
         loop {
             if let Some(Task { state: State::Done(_), .. }) = self.tasks.front() {
                 let Some(Task { stage, matrix, state: State::Done(answer) }) = self.tasks.pop_front() else { continue };
-                return Some(Examined { stage, matrix, answer });
+                return Some(Examined { stage, matrix, answer: *answer });
             }
             let alone = self.jobs < 2 || sys::now() < self.times.share;
             if alone && self.workers.is_empty() {
@@ -183,13 +183,13 @@ impl Crew {
             let lost = || {
                 // It was ended by somebody else, for want of memory most likely.
                 let verdict = Verdict::Unknown(Shortfall::WorkerLost);
-                (vec![Answer { verdict, numbers: Numbers::default() }], 0.0)
+                (vec![Answer { verdict, numbers: Numbers::default(), plain_steps: PlainSteps::default() }], 0.0)
             };
             let (answers, cpu) = said.unwrap_or_else(|_| lost());
             self.cpu_seconds += cpu;
             let mine = self.tasks.iter_mut().filter(|task| matches!(task.state, State::Out(other) if other == id));
             for (task, answer) in mine.zip(answers) {
-                task.state = State::Done(answer);
+                task.state = State::Done(Box::new(answer));
             }
             self.give_back(id);
         }

@@ -8,14 +8,14 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use selvedge_lineup::{Matrix, Observation, smaller};
-use selvedge_protocol::{CoverageRecord, Finding, ObjectKind, ObjectTrouble, Search, Settings, Shortfall};
+use selvedge_protocol::{CoverageRecord, Finding, ObjectKind, ObjectTrouble, PlainSteps, Search, Settings, Shortfall};
 use serde::{Deserialize, Serialize};
 
 use super::files::Files;
 use super::matrix::{Bench, Found, Numbers, Outcome};
 use super::object::Object;
 use super::relaxed::Relaxing;
-use crate::sys;
+use crate::{plain_steps, sys};
 
 /// A smaller matrix may take so many times the runs that the larger one took to fail, and [`TRIAL`] more.
 const TRIALS: u64 = 3;
@@ -57,6 +57,8 @@ pub struct Answer {
     pub verdict: Verdict,
     /// What the two phases cost; what came after is not in it.
     pub numbers: Numbers,
+    /// Plain accesses that are steps.
+    pub plain_steps: PlainSteps,
 }
 
 /// Who looks at matrices.
@@ -80,6 +82,7 @@ impl Examiner<'_> {
         self.bench.counts = self.object.options.said.keep_going && self.relaxing.is_some();
         let outcome = self.phases(matrix, &mut numbers);
         self.bench.counts = false;
+        let plain_steps = plain_steps::record(numbers.cut);
         let verdict = match outcome {
             Outcome::Pass(coverage) => Verdict::Pass(coverage),
             Outcome::Unknown(why) => Verdict::Unknown(why),
@@ -93,7 +96,7 @@ impl Examiner<'_> {
                 Verdict::Fail { kind: found.kind, smallest, coverage: found.coverage }
             }
         };
-        Answer { verdict, numbers }
+        Answer { verdict, numbers, plain_steps }
     }
 
     /// What is wrong with a matrix that fails, whoever saw it.

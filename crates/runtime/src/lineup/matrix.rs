@@ -23,7 +23,7 @@ use crate::finding::Failure;
 use crate::memory::reset::Snapshot;
 use crate::run;
 use crate::session::{self, Test};
-use crate::{exchange, finding, sys};
+use crate::{exchange, finding, plain_steps, sys};
 
 /// What is wrong with a matrix.
 pub struct Found {
@@ -103,6 +103,8 @@ pub struct Numbers {
     pub serial_runs: u64,
     /// Runs of phase 2.
     pub runs: u64,
+    /// Runs of searches that started over, which count for nothing.
+    pub cut: u64,
     /// Steps.
     pub points: u64,
     /// Processor time of phase 1.
@@ -146,7 +148,7 @@ impl Bench<'_> {
         with(|control| {
             control.search.settings = self.settings.clone();
             // One after the other, nothing races: a specification need not synchronise.
-            control.search.settings.races &= !serial;
+            control.search.spares_races = serial;
             control.search.lineup.object = Some(object.clone());
             control.search.lineup.matrix = Rc::new(matrix.clone());
             control.search.lineup.serial = serial;
@@ -172,6 +174,7 @@ impl Bench<'_> {
             return Ok(Rc::new(Observation::new()));
         }
         let began = sys::cpu();
+        plain_steps::begin(&self.settings.plain_steps);
         let object = self.object.reference.clone().unwrap_or_else(|| self.object.clone());
         let seen = self.serial(&object, matrix, numbers);
         numbers.serial_seconds += sys::cpu() - began;
@@ -206,9 +209,17 @@ impl Bench<'_> {
             with(|control| {
                 control.search.retries.enable(false);
                 (control.search.lineup.turns, control.search.lineup.exits) = (turns, exits);
+                // Threads of the object's own may race with operations, and where that is allowed the order matters.
+                control.search.spares_races = !turns || self.settings.races;
                 control.search.strategy = if turns { Box::new(Dpor::new()) } else { Box::new(Serial::new()) };
             });
+            let before = *numbers;
             let seen = self.serial_runs(&test, numbers);
+            if seen.as_ref().is_err_and(starts_over) && !self.out_of_time() {
+                let runs = numbers.serial_runs - before.serial_runs;
+                *numbers = Numbers { cut: before.cut + runs, ..before };
+                continue;
+            }
             with(|control| (control.search.lineup.turns, control.search.lineup.exits) = (false, false));
             match seen? {
                 Serially::Threads if turns => return Err(Outcome::Unknown(Shortfall::PhaseOneEndless)),
@@ -349,29 +360,33 @@ impl Bench<'_> {
     /// Phase 2.
     pub fn explore(&mut self, matrix: &Matrix, observation: Rc<Observation>, numbers: &mut Numbers) -> Outcome {
         let began = sys::cpu();
-        self.arrange(&self.object.clone(), matrix, false);
-        let mut outcome = self.search(&observation, numbers);
+        let mut outcome = self.search_with_steps(matrix, &observation, numbers);
         // Results say more than a data race, which ends the runs that have it. So once more, without looking for races.
         if matches!(&outcome, Outcome::Fail(found) if found.kind == ObjectKind::Race) {
-            with(|control| control.search.settings.races = false);
+            with(|control| (control.search.settings.races, control.search.spares_races) = (false, true));
             let without = self.search(&observation, numbers);
+            with(|control| control.search.spares_races = false);
             if matches!(without, Outcome::Fail(_)) {
                 outcome = without;
             }
         }
-        // Plain accesses are no steps. Where two of them race, other results may come of schedules that were not made.
-        if matches!(outcome, Outcome::Pass(_)) && !self.settings.races {
-            with(|control| control.search.settings.races = true);
-            match self.search(&observation, &mut Numbers::default()) {
-                Outcome::Pass(_) => {}
-                Outcome::Fail(found) if found.kind == ObjectKind::Race => {
-                    outcome = Outcome::Unknown(allowed_race(*found));
-                }
-                other => outcome = other,
-            }
-        }
         numbers.seconds += sys::cpu() - began;
         outcome
+    }
+
+    /// Search after search, until one has seen no plain access that should have been a step and was none.
+    fn search_with_steps(&mut self, matrix: &Matrix, observation: &Rc<Observation>, numbers: &mut Numbers) -> Outcome {
+        plain_steps::begin(&self.settings.plain_steps);
+        let before = *numbers;
+        loop {
+            self.arrange(&self.object.clone(), matrix, false);
+            let outcome = self.search(observation, numbers);
+            if !starts_over(&outcome) || self.out_of_time() {
+                return outcome;
+            }
+            let (runs, cut) = (numbers.runs - before.runs, numbers.cut);
+            *numbers = Numbers { cut: cut + runs, serial_runs: numbers.serial_runs, ..before };
+        }
     }
 
     fn search(&mut self, observation: &Rc<Observation>, numbers: &mut Numbers) -> Outcome {
@@ -390,11 +405,11 @@ impl Bench<'_> {
     }
 }
 
-/// A data race that `races off` allows.
-fn allowed_race(found: Found) -> Shortfall {
-    match found.finding.cause {
-        Cause::Race(race) => Shortfall::AllowedRace { race, pc: found.pc },
-        cause => Shortfall::Uncontrolled(cause),
+/// Whether a search ended at plain accesses that become steps, so that it has to start over.
+fn starts_over(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Uncontrolled(found) => plain_steps::grow([&found.cause]),
+        _ => false,
     }
 }
 
@@ -417,6 +432,7 @@ impl Bench<'_> {
             return;
         }
         self.exits = found.exits;
+        plain_steps::begin(&found.finding.settings.plain_steps);
         self.arrange(&self.object.clone(), matrix, false);
         with(|control| {
             control.search.retries.enable(false);

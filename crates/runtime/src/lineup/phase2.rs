@@ -17,7 +17,7 @@ use crate::control::{Left, with};
 use crate::finding::Failure;
 use crate::run;
 use crate::session::Test;
-use crate::{exchange, finding, freeze, shadow};
+use crate::{exchange, finding, freeze, session, shadow};
 
 /// The search of one matrix.
 pub struct Phase2<'a, 'b> {
@@ -86,10 +86,10 @@ impl<'a, 'b> Phase2<'a, 'b> {
 
     /// Runs until the strategy is done; nothing when a limit ended it.
     fn search(&mut self, from: u64, runs_max: u64) -> Result<Option<Coverage>, Outcome> {
-        let mut key = Vec::new();
+        let (mut key, mut partly) = (Vec::new(), false);
         loop {
             if let ControlFlow::Break(coverage) = with(|control| control.search.strategy.start()) {
-                return Ok(Some(coverage));
+                return Ok(Some(if partly { Coverage::Partial } else { coverage }));
             }
             let done = self.numbers.runs - from;
             if done >= runs_max || done.is_multiple_of(16) && self.bench.out_of_time() {
@@ -100,6 +100,7 @@ impl<'a, 'b> Phase2<'a, 'b> {
             self.numbers.runs += 1;
             let left = with(|control| {
                 self.numbers.points += control.run.trace.len() as u64;
+                partly |= session::is_shown_in_part(control);
                 // What the search took for granted about loops is not so: it starts over.
                 if control.run.left == Left::Restart {
                     control.search.strategy = Box::new(Dpor::new());
@@ -187,10 +188,11 @@ impl<'a, 'b> Phase2<'a, 'b> {
         if !matches!(judgement, Judgement::Ask(_)) {
             return Ok(judgement);
         }
-        let (strategy, retries, settings, schedule) = with(|control| {
+        let (strategy, retries, settings, spares, schedule) = with(|control| {
             let strategy = std::mem::replace(&mut control.search.strategy, Box::new(Serial::new()));
             let retries = std::mem::take(&mut control.search.retries);
-            (strategy, retries, control.search.settings.clone(), control.run.trace.schedule())
+            let search = &control.search;
+            (strategy, retries, search.settings.clone(), search.spares_races, control.run.trace.schedule())
         });
         while let Judgement::Ask(asked) = judgement {
             for calls in asked {
@@ -205,7 +207,7 @@ impl<'a, 'b> Phase2<'a, 'b> {
         }
         self.bench.arrange(&self.bench.object.clone(), matrix, false);
         with(|control| {
-            control.search.settings = settings;
+            (control.search.settings, control.search.spares_races) = (settings, spares);
             control.search.strategy = Box::new(Replay::new(schedule));
         });
         if with(|control| control.search.strategy.start()).is_continue() {

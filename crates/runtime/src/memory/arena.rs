@@ -13,9 +13,10 @@ use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use selvedge_explore::{Access, Kind, Pick};
+use selvedge_explore::{Access, Kind, Pick, Thread, Threads};
 use selvedge_protocol::{Cause, FreedBlock, Reuse, address};
 
+use crate::abi::visible::race;
 use crate::arch::site;
 use crate::control::{state, with};
 use crate::endless::state::differing;
@@ -30,7 +31,9 @@ const BASE: usize = address::HEAP as usize;
 /// For each thread.
 const PART: usize = 64 << 20;
 /// For all threads of a run.
-const PARTS: usize = PART * selvedge_explore::Thread::MAX;
+const PARTS: usize = PART * Thread::MAX;
+/// For those that few runs have more than: the rest can be written to once there are such threads ([`open`]).
+const FIRST: usize = PART * Threads::WORD;
 /// Where the memory lies that was allocated before the run.
 pub const BEFORE: usize = BASE + PARTS;
 const SIZE: usize = PARTS + before::SIZE;
@@ -147,12 +150,18 @@ pub fn map() -> bool {
     match MAPPED.load(Ordering::Relaxed) {
         NEW => {
             // The first call is made before there is a second thread.
-            let done = pool::map(BASE, PARTS) && pool::map(SHADOW, SIZE / UNIT + SPARE);
+            let parts = pool::map(BASE, FIRST) && pool::reserve(BASE + FIRST, PARTS - FIRST);
+            let done = parts && pool::map(SHADOW, SIZE / UNIT + SPARE);
             MAPPED.store(if done { DONE } else { FAILED }, Ordering::Relaxed);
             done
         }
         state => state == DONE,
     }
+}
+
+/// Sees to it that the thread with that number has a part; false when the system has no more memory.
+pub fn open(thread: usize) -> bool {
+    thread < Threads::WORD || pool::open(BASE + thread * PART, PART)
 }
 
 /// The part of that thread.
@@ -484,11 +493,18 @@ fn free_of_none(block: usize, found: u8, pc: u64) -> ! {
 /// Ends the run if the end of a block races with an access to it.
 #[inline(never)]
 fn look_for_races(block: usize, pc: u64) {
-    let touch = Touch::new(block as u64, size_of_block(block).min(TOUCHED_MAX) as u64, true, false, pc);
-    let conflict = with(|control| {
+    let (touch, conflict) = with(|control| {
+        // Where races are allowed, schedules tell which of an access that is a step and the end comes first.
+        let allowed = !control.search.settings.races;
+        let touch = Touch::new(block as u64, size_of_block(block).min(TOUCHED_MAX) as u64, true, allowed, pc);
         let current = control.run.current;
-        control.run.races.freed(&mut control.process.shadow, current, touch)
+        (touch, control.run.races.freed(&mut control.process.shadow, current, touch))
     });
+    if touch.what.atomic()
+        && let Some(other) = conflict
+    {
+        race(touch, Conflict::with(other));
+    }
     if let Some(Conflict { thread, pc: other, write, .. }) = conflict.map(Conflict::with) {
         with(|control| control.races_with(thread, other));
         fail(Cause::FreeRace { block: block as u64, write, thread, pc: other }, pc);

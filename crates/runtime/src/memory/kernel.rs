@@ -10,9 +10,13 @@ use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
+use selvedge_protocol::{Cause, Out};
+
 use crate::arch::kernel::Interrupted;
-use crate::control::active;
+use crate::control::{active, end_borrows};
+use crate::fiber::fail;
 use crate::memory::{files, linker, pages};
+use crate::posix::descriptor;
 use crate::sys;
 
 /// Whether system calls are handed over, as the kernel reads it.
@@ -155,6 +159,40 @@ fn kind(number: i64, arguments: [usize; 6]) -> Call {
 const IN_PLACE: [i64; 6] =
     [libc::SYS_rt_sigreturn, libc::SYS_clone, libc::SYS_clone3, libc::SYS_fork, libc::SYS_vfork, libc::SYS_execve];
 
+/// Calls that make descriptors which threads hand something over through. Whoever makes them here makes them past libc, where they are not followed.
+const HANDS_OVER: [i64; 8] = [
+    libc::SYS_pipe,
+    libc::SYS_pipe2,
+    libc::SYS_socketpair,
+    libc::SYS_eventfd,
+    libc::SYS_eventfd2,
+    libc::SYS_timerfd_create,
+    libc::SYS_epoll_create,
+    libc::SYS_epoll_create1,
+];
+
+/// Calls on a descriptor of ours that are not followed here: streams of libc make them, and code that does without libc.
+const ON_OURS: [i64; 12] = [
+    libc::SYS_read,
+    libc::SYS_write,
+    libc::SYS_readv,
+    libc::SYS_writev,
+    libc::SYS_close,
+    libc::SYS_dup,
+    libc::SYS_sendto,
+    libc::SYS_recvfrom,
+    libc::SYS_sendmsg,
+    libc::SYS_recvmsg,
+    libc::SYS_epoll_ctl,
+    libc::SYS_epoll_wait,
+];
+
+/// Whether the call hands something over, past what is followed.
+fn hands_over(number: i64, arguments: [usize; 6]) -> bool {
+    active()
+        && (HANDS_OVER.contains(&number) || ON_OURS.contains(&number) && descriptor::is_ours(arguments[0] as c_int))
+}
+
 /// Whether a call on that descriptor comes back at once.
 fn is_ready(descriptor: usize, events: i16) -> bool {
     let mut ready = libc::pollfd { fd: descriptor as c_int, events, revents: 0 };
@@ -166,6 +204,10 @@ unsafe extern "C" fn on_call(_: c_int, _: *mut libc::siginfo_t, state: *mut c_vo
     // SAFETY: the kernel passes the interrupted context, and nothing else looks at it before the handler returns.
     let mut thread = unsafe { Interrupted::new(state) };
     let (number, arguments) = thread.system_call();
+    if hands_over(number, arguments) {
+        end_borrows();
+        fail(Cause::Out(Out::SystemCall(number)), thread.pc());
+    }
     let kind = kind(number, arguments);
     let here = match kind {
         // The runtime's own memory is never read-only.

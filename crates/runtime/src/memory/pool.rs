@@ -46,8 +46,23 @@ impl Lock {
 
 /// Maps so many bytes there, which are zero and take no memory before they are used. False when the addresses are taken.
 pub fn map(at: usize, size: usize) -> bool {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
+    map_as(at, size, libc::PROT_READ | libc::PROT_WRITE)
+}
+
+/// The same for memory that is read only, until it is opened: that takes nothing of what the system may hand out.
+pub fn reserve(at: usize, size: usize) -> bool {
+    map_as(at, size, libc::PROT_READ)
+}
+
+/// Memory that was reserved can be written to.
+pub fn open(at: usize, size: usize) -> bool {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: memory of the arena, which more is allowed with than before.
+    unsafe { sys::call(libc::SYS_mprotect, [at, size, protection as usize, 0, 0, 0]) == 0 }
+}
+
+fn map_as(at: usize, size: usize, protection: libc::c_int) -> bool {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
     // SAFETY: a new mapping, at addresses that nobody has.
     let got = unsafe { sys::call(libc::SYS_mmap, [at, size, protection as usize, flags as usize, usize::MAX, 0]) };
     got == at as isize

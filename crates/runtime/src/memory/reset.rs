@@ -210,11 +210,14 @@ impl Copies {
         Copies { parts: places.into_iter().map(copy).collect() }
     }
 
-    /// The calling thread's thread-local variables.
-    pub fn of_thread() -> Self {
+    /// What the calling thread has of its own, whose stack ends at this address: thread-local variables, and what libc keeps of it.
+    pub fn of_thread(stack_end: usize) -> Self {
         touch_storage();
         let mut places = variables().local;
-        places.push(block::own());
+        match block::own(stack_end) {
+            Some(block) => places.push(block),
+            None => sys::give_up(&words::Complaint::UnknownLibc, 2),
+        }
         Copies::of(places)
     }
 
@@ -226,7 +229,7 @@ impl Copies {
 
     /// Whether an address lies among them.
     pub fn covers(address: u64) -> bool {
-        VARIABLES.get().is_some_and(|data| data.iter().any(|&(start, end)| (start..end).contains(&address)))
+        VARIABLES.get_or_init(|| modules().data).iter().any(|&(start, end)| (start..end).contains(&address))
     }
 
     /// What is now where this was copied from.

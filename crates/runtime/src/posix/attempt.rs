@@ -47,7 +47,9 @@ fn is_kept_by_another_who_does(control: &Control, object: u64) -> bool {
     let holders = control.run.objects.holders(objects::inner(object) as usize);
     let others =
         (0..control.run.created).filter(|&other| other != control.run.current && !control.process.fibers[other].ended);
-    others.filter(|&other| control.process.fibers[other].spin.goes_round()).any(|other| holders >> other & 1 == 1)
+    others
+        .filter(|&other| control.process.fibers[other].spin.goes_round())
+        .any(|other| holders.as_ref().is_none_or(|holders| holders.contains(other)))
 }
 
 impl Attempt {

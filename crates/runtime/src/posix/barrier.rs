@@ -3,14 +3,14 @@
 use std::ffi::{c_int, c_void};
 
 use selvedge_explore::{Access, Kind};
-use selvedge_protocol::{Deed, Noun};
+use selvedge_protocol::{Deed, Fault, Noun};
 
 use crate::arch::site;
 use crate::control::{active, with};
 use crate::fiber::Wants;
 use crate::point;
 use crate::posix::condition::{refuse, rouse, sleep};
-use crate::posix::lifetime::{self, Change, Use};
+use crate::posix::lifetime::{self, Change, Use, misuse};
 use crate::posix::objects::{self, Barrier};
 use crate::posix::real;
 
@@ -23,13 +23,17 @@ crate::entries! {
 type P = *mut c_void;
 
 unsafe extern "C" fn init_at(barrier: P, attributes: P, count: u32) -> c_int {
+    let pc = site::pc();
     if active() {
-        forget(barrier as usize, Change::Initialises, site::pc());
+        forget(barrier as usize, Change::Initialises, pc);
+    }
+    // SAFETY: the caller's request.
+    let answer = unsafe { real::pthread_barrier_init()(barrier, attributes, count) };
+    if active() && answer == 0 {
         let state = Barrier { count, waiting: Vec::new() };
         with(|control| control.run.objects.barriers.insert(barrier as usize, state));
     }
-    // SAFETY: the caller's request.
-    unsafe { real::pthread_barrier_init()(barrier, attributes, count) }
+    answer
 }
 
 unsafe extern "C" fn destroy_at(barrier: P) -> c_int {
@@ -57,7 +61,7 @@ fn check(barrier: usize, deed: Deed, pc: u64) {
     Use { address: barrier, object: objects::barrier(barrier), deed, noun: NOUN }.check(pc);
 }
 
-/// The count of a barrier that was initialised before the run: glibc keeps it in the third word.
+/// The count of a barrier, which is never zero: glibc keeps it in the third word.
 fn count_of(barrier: usize) -> u32 {
     const COUNT: usize = 8;
     // SAFETY: glibc's `struct pthread_barrier`; the caller's barrier.
@@ -69,6 +73,10 @@ fn wait(barrier: usize, pc: u64) -> c_int {
     let access = Access::new(queue, 1, Kind::Update);
     point::arrive(access, Wants::Nothing, pc);
     check(barrier, Deed::WaitsAt, pc);
+    // A barrier has no static initialiser, and nobody can wait for nobody.
+    if count_of(barrier) == 0 {
+        misuse(Deed::WaitsAt, NOUN, Fault::Uninitialised, pc);
+    }
     let last = with(|control| {
         let current = control.run.current;
         control.run.races.release(current, queue);
@@ -82,7 +90,7 @@ fn wait(barrier: usize, pc: u64) -> c_int {
             control.run.races.forget_object(queue);
             waiting.into_iter().for_each(|thread| rouse(control, thread));
         } else {
-            state.waiting.push(current as u8);
+            state.waiting.push(current as u16);
             control.fiber().woken = false;
         }
         control.fiber().spin.effect();

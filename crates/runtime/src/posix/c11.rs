@@ -112,7 +112,7 @@ unsafe extern "C" fn exit_at(result: c_int) {
         // SAFETY: the caller's request.
         return unsafe { real::thrd_exit()(result) };
     }
-    fiber::exit(result as usize as P)
+    fiber::exit_alone(result as usize as P)
 }
 
 unsafe extern "C" fn yield_at() {

@@ -30,7 +30,7 @@ crate::entries! {
 type P = *mut c_void;
 
 /// Sleeps in a queue until woken, or until the time has passed; whether it was woken. The thread is in the queue already.
-pub fn sleep(object: u64, until: Option<u64>, pc: u64, leave_queue: impl FnOnce(&mut Control, u8)) -> bool {
+pub fn sleep(object: u64, until: Option<u64>, pc: u64, leave_queue: impl FnOnce(&mut Control, u16)) -> bool {
     let timed = until.is_some();
     let current = with(|control| control.run.current);
     let awaited = Access::new(objects::wake(current), 1, Kind::Await).waiting();
@@ -47,7 +47,7 @@ pub fn sleep(object: u64, until: Option<u64>, pc: u64, leave_queue: impl FnOnce(
                 control.run.trace.access(Access::new(queue, 1, Kind::Update));
             }
             if !woken {
-                leave_queue(control, current as u8);
+                leave_queue(control, current as u16);
                 // Whoever looks at the clock now sees that the time has passed.
                 if until.is_some_and(|until| until > control.run.time) {
                     control.run.time = until.unwrap_or(control.run.time);
@@ -68,7 +68,7 @@ pub fn sleep(object: u64, until: Option<u64>, pc: u64, leave_queue: impl FnOnce(
 
 /// Wakes a thread, in the step that is under way. What it learns by that it learns now: others may come to the queue before it goes on, in an
 /// order that is not searched.
-pub fn rouse(control: &mut Control, thread: u8) {
+pub fn rouse(control: &mut Control, thread: u16) {
     control.process.fibers[usize::from(thread)].woken = true;
     control.run.races.tells(control.run.current, usize::from(thread));
     control.run.trace.access(Access::new(objects::wake(usize::from(thread)), 1, Kind::Write));
@@ -95,7 +95,7 @@ pub fn wait(condition: usize, mutex: usize, flavour: Flavour, until: Option<u64>
     check(condition, Deed::WaitsFor, pc);
     mutex::check(mutex, Deed::GivesUp, flavour, pc);
     let count = with(|control| {
-        let current = control.run.current as u8;
+        let current = control.run.current as u16;
         let count = control.run.objects.mutexes.get(&mutex).map_or(1, |held| held.count);
         control.run.objects.conditions.entry(condition).or_default().push(current);
         control.fiber().woken = false;
@@ -160,7 +160,7 @@ pub fn forget(condition: P, change: Change, pc: u64) {
 }
 
 /// What somebody waits for is not destroyed or initialised.
-pub fn refuse(waiting: &[u8], change: Change, noun: Noun, pc: u64) {
+pub fn refuse(waiting: &[u16], change: Change, noun: Noun, pc: u64) {
     if let Some(thread) = waiting.first() {
         misuse(change.deed(), noun, Fault::WhileAwaitedBy(*thread), pc);
     }

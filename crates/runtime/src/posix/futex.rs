@@ -11,7 +11,7 @@ use crate::fiber::{Wants, fail};
 use crate::memory::arena;
 use crate::posix::condition::{rouse, sleep};
 use crate::posix::thread::gettid;
-use crate::posix::{objects, time};
+use crate::posix::{descriptor, objects, time};
 use crate::{point, sys};
 
 crate::entries! {
@@ -50,7 +50,7 @@ fn wait(word: usize, expected: u32, until: Option<u64>, bits: u32, pc: u64) -> c
     with(|control| {
         control.run.trace.access(access.after(u64::from(found)));
         if found == expected {
-            let current = control.run.current as u8;
+            let current = control.run.current as u16;
             control.run.objects.futexes.entry(word).or_default().push(current);
             let fiber = control.fiber();
             (fiber.woken, fiber.bits) = (false, bits);
@@ -188,7 +188,11 @@ unsafe extern "C" fn syscall_at(number: c_long, a: usize, b: usize, c: usize, d:
             libc::SYS_getrandom => return unsafe { time::fill_random(a as *mut u8, b) } as c_long,
             number if HARMLESS.contains(&number) => {}
             libc::SYS_write if (1..=2).contains(&a) => {}
-            number => fail(Cause::Out(Out::SystemCall(number)), pc),
+            // SAFETY: the caller's request.
+            number => match unsafe { descriptor::system_call(number, [a, b, c, d, e, f], pc) } {
+                Some(answer) => return answer,
+                None => fail(Cause::Out(Out::SystemCall(number)), pc),
+            },
         }
     }
     // SAFETY: the caller's request.

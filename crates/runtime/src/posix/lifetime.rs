@@ -9,7 +9,7 @@ use std::ffi::c_int;
 
 use selvedge_protocol::{Cause, Deed, Fault, Misuse, Noun};
 
-use crate::abi::plain::race;
+use crate::abi::visible::race;
 use crate::control::{Control, active, with};
 use crate::fiber::fail;
 use crate::memory::{arena, reset};
@@ -106,7 +106,7 @@ impl Use {
 /// Ends the run: the current thread uses a lock or a queue wrongly.
 #[cold]
 pub fn misuse(deed: Deed, noun: Noun, fault: Fault, pc: u64) -> ! {
-    let thread = with(|control| control.run.current) as u8;
+    let thread = with(|control| control.run.current) as u16;
     fail(Cause::Misuse(Misuse { thread, deed, noun, fault }), pc)
 }
 

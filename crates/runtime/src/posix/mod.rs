@@ -4,6 +4,7 @@ pub mod attempt;
 pub mod barrier;
 pub mod c11;
 pub mod condition;
+pub mod descriptor;
 pub mod exception;
 pub mod futex;
 pub mod future;

@@ -78,7 +78,7 @@ fn held(control: &Control, mutex: usize) -> Mutex {
 
 fn take(control: &mut Control, mutex: usize) {
     let current = control.run.current;
-    control.run.objects.mutexes.insert(mutex, Mutex { owner: Some(current as u8), count: 1 });
+    control.run.objects.mutexes.insert(mutex, Mutex { owner: Some(current as u16), count: 1 });
     control.run.races.acquire(current, objects::lock(mutex));
     control.takes_lock(objects::lock(mutex));
 }
@@ -86,7 +86,7 @@ fn take(control: &mut Control, mutex: usize) {
 /// What locking again answers to the owner; `None` when the caller does not own it.
 fn again(mutex: usize, flavour: Flavour) -> Option<c_int> {
     with(|control| {
-        let current = control.run.current as u8;
+        let current = control.run.current as u16;
         let held = control.run.objects.mutexes.get_mut(&mutex).filter(|held| held.owner == Some(current))?;
         control.process.fibers[usize::from(current)].spin.poll.clear();
         match flavour {
@@ -151,7 +151,7 @@ pub fn give_up(control: &mut Control, mutex: usize) -> Access {
 
 /// Whether the current thread holds the mutex.
 pub fn is_mine(mutex: usize) -> bool {
-    with(|control| held(control, mutex).owner == Some(control.run.current as u8))
+    with(|control| held(control, mutex).owner == Some(control.run.current as u16))
 }
 
 /// Unlocks.
@@ -159,7 +159,7 @@ pub fn unlock(mutex: usize, flavour: Flavour, pc: u64) -> c_int {
     check(mutex, Deed::Unlocks, flavour, pc);
     let (owner, count, current) = with(|control| {
         let held = held(control, mutex);
-        (held.owner, held.count, control.run.current as u8)
+        (held.owner, held.count, control.run.current as u16)
     });
     if owner != Some(current) {
         if matches!(flavour, Flavour::Recursive | Flavour::Checking) {

@@ -5,10 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
-use selvedge_explore::Access;
-use selvedge_protocol::Class;
+use selvedge_explore::{Access, Thread, Threads};
+use selvedge_protocol::{Class, Out};
 
 use crate::fiber::{Destructor, KEYS};
+use crate::posix::descriptor::Descriptors;
 
 /// A hash of addresses that is the same in every run.
 #[derive(Default)]
@@ -47,7 +48,8 @@ pub fn empty<T>(table: &mut Table<T>) {
 
 const ABSTRACT: u64 = 1 << 63;
 
-fn tagged(tag: u64, address: usize) -> u64 {
+/// An object that is known by an address or a number.
+pub fn tagged(tag: u64, address: usize) -> u64 {
     ABSTRACT | tag << 48 | address as u64
 }
 
@@ -98,6 +100,12 @@ pub fn class(object: u64) -> Class {
         8 => Class::Clock,
         9 => Class::Barrier,
         10 => Class::Heap,
+        0x40 => Class::Pipe,
+        0x41 => Class::Socket,
+        0x42 => Class::EventFd,
+        0x43 => Class::TimerFd,
+        0x44 => Class::Epoll,
+        0x45..=0x47 => Class::Descriptors,
         _ => Class::Other,
     }
 }
@@ -131,7 +139,7 @@ pub fn ended(thread: usize) -> u64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mutex {
     /// The owner.
-    pub owner: Option<u8>,
+    pub owner: Option<u16>,
     /// How often it has locked it.
     pub count: u32,
 }
@@ -140,9 +148,9 @@ pub struct Mutex {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RwLock {
     /// The writer.
-    pub writer: Option<u8>,
+    pub writer: Option<u16>,
     /// The readers, each as often as it has locked.
-    pub readers: Vec<u8>,
+    pub readers: Vec<u16>,
 }
 
 impl RwLock {
@@ -170,7 +178,7 @@ pub struct Barrier {
     /// How many must come.
     pub count: u32,
     /// Who waits.
-    pub waiting: Vec<u8>,
+    pub waiting: Vec<u16>,
 }
 
 /// All objects of a run.
@@ -181,9 +189,9 @@ pub struct Objects {
     /// Locks for readers and writers.
     pub rwlocks: Table<RwLock>,
     /// Who waits for which condition variable, in order of arrival.
-    pub conditions: Table<Vec<u8>>,
+    pub conditions: Table<Vec<u16>>,
     /// Who waits for which futex, in order of arrival.
-    pub futexes: Table<Vec<u8>>,
+    pub futexes: Table<Vec<u16>>,
     /// Initialisations.
     pub onces: Table<Once>,
     /// Barriers.
@@ -198,6 +206,16 @@ pub struct Objects {
     pub blocked: BTreeMap<usize, u64>,
     /// The words of memory that inline assembly has touched in this run.
     pub assembled: BTreeSet<u64>,
+    /// Where a thread last synchronised in code of which no more is seen than that, in this run; 0 if none has.
+    pub unseen: u64,
+    /// Where two threads have done so by the same word.
+    pub unseen_by_two: u64,
+    /// Why what seemed to be a data race may be none, and where.
+    pub doubt: Option<(Out, u64)>,
+    /// Those words, and who was the first.
+    pub foreign: BTreeMap<u64, usize>,
+    /// Pipes, sockets and their like.
+    pub descriptors: Descriptors,
     keys: Vec<Option<Option<Destructor>>>,
 }
 
@@ -213,6 +231,10 @@ impl Objects {
         self.ready_at_exit.clear();
         self.blocked.clear();
         self.assembled.clear();
+        (self.unseen, self.unseen_by_two) = (0, 0);
+        self.foreign.clear();
+        self.doubt = None;
+        self.descriptors.clear();
         self.keys.clear();
     }
 
@@ -238,6 +260,7 @@ impl Objects {
             && self.in_heap == other.in_heap
             && self.exceptions_shared == other.exceptions_shared
             && self.ready_at_exit == other.ready_at_exit
+            && self.descriptors == other.descriptors
             && self.keys.len() == other.keys.len()
     }
 
@@ -251,17 +274,12 @@ impl Objects {
         if mutex.is_some() { Access::HELD } else { rwlock.old() }
     }
 
-    /// Who holds the lock at this address, one bit each; everybody when nobody can tell, as with a semaphore.
-    pub fn holders(&self, address: usize) -> u64 {
-        let bit = |&thread: &u8| 1u64 << (thread % 64);
-        let mutex = self.mutexes.get(&address).map(|mutex| mutex.owner.as_ref().map_or(0, bit));
-        let rwlock = self.rwlocks.get(&address);
-        let rwlock =
-            rwlock.map(|lock| lock.writer.iter().chain(&lock.readers).fold(0, |all, thread| all | bit(thread)));
-        match (mutex, rwlock) {
-            (None, None) => u64::MAX,
-            (mutex, rwlock) => mutex.unwrap_or(0) | rwlock.unwrap_or(0),
-        }
+    /// Who holds the lock at this address; `None` when nobody can tell, as with a semaphore.
+    pub fn holders(&self, address: usize) -> Option<Threads> {
+        let (mutex, rwlock) = (self.mutexes.get(&address), self.rwlocks.get(&address));
+        let readers = rwlock.into_iter().flat_map(|lock| lock.writer.iter().chain(&lock.readers));
+        let holders = mutex.into_iter().flat_map(|mutex| &mutex.owner).chain(readers);
+        (mutex.is_some() || rwlock.is_some()).then(|| holders.map(|&thread| Thread(thread)).collect())
     }
 
     /// Whether nobody holds the mutex.

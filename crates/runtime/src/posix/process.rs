@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use selvedge_protocol::{Cause, Out, Signal, words};
 
 use crate::arch::kernel::Interrupted;
-use crate::arch::left_over;
 use crate::arch::site;
 use crate::arch::step;
+use crate::arch::{left_over, patched};
 use crate::control::{active, end_borrows, set_active, with};
 use crate::fiber::fail;
 use crate::memory::pages;
 use crate::posix::real;
-use crate::sys;
+use crate::{plain_steps, sys};
 
 crate::entries! {
     __assert_fail => assert_fail_at;
@@ -208,13 +208,26 @@ pub fn handles(signal: c_int) -> bool {
 /// What the watchdog sends.
 pub const WAKE_UP: c_int = libc::SIGURG;
 
+/// Where a thread was stopped. Places are those that calls return to, behind the instruction that they are about: the one before may be another function's.
+fn place_of(thread: &Interrupted) -> u64 {
+    let pc = thread.pc();
+    pc + u64::from(pc != 0)
+}
+
+/// Whether a trap of the runtime's may have sent the signal.
+fn is_trap(signal: c_int) -> bool {
+    signal == libc::SIGILL || signal == libc::SIGSEGV
+}
+
 unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, state: *mut c_void) {
     if signal == WAKE_UP {
-        if active() && !step::is_running() {
+        // A thread that only goes round a loop tells what it looks at.
+        let asked = crate::watchdog::computes() && active() && plain_steps::ask();
+        if active() && !step::is_running() && !asked {
             end_borrows();
             set_active(false);
             // SAFETY: the kernel passes the interrupted context, and the handler is left for good.
-            fail(Cause::Out(crate::watchdog::verdict()), unsafe { Interrupted::new(state) }.pc());
+            fail(Cause::Out(crate::watchdog::verdict()), place_of(&unsafe { Interrupted::new(state) }));
         }
         return;
     }
@@ -225,7 +238,8 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, state:
     if signal == libc::SIGSEGV && thread.was_writing() && pages::fault(address as usize) {
         return;
     }
-    if step::fault(&mut thread) || signal == libc::SIGILL && left_over::stopped(&mut thread) {
+    if step::fault(&mut thread) || is_trap(signal) && (left_over::stopped(&mut thread) || patched::stopped(&mut thread))
+    {
         return;
     }
     if !active() {
@@ -244,7 +258,7 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, state:
     } else {
         Cause::Signal { signal: raised, address }
     };
-    fail(cause, thread.pc())
+    fail(cause, place_of(&thread))
 }
 
 /// Installs the handlers, and a stack for them, on the calling kernel thread.

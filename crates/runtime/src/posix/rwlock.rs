@@ -45,9 +45,9 @@ fn take(control: &mut Control, lock: usize, write: bool) -> u64 {
     let state = control.run.objects.rwlocks.entry(lock).or_default();
     let old = state.old();
     if write {
-        state.writer = Some(current as u8);
+        state.writer = Some(current as u16);
     } else {
-        state.readers.push(current as u8);
+        state.readers.push(current as u16);
     }
     control.run.races.acquire(current, objects::lock(lock));
     // Readers do not wait for one another, so that nothing orders them; which comes first is not searched.
@@ -92,7 +92,7 @@ fn try_lock(lock: usize, write: bool, busy: c_int, pc: u64) -> c_int {
 
 fn unlock(lock: usize, pc: u64) -> c_int {
     check(lock, Deed::Unlocks, pc);
-    let current = with(|control| control.run.current as u8);
+    let current = with(|control| control.run.current as u16);
     let state = with(|control| control.run.objects.rwlocks.get(&lock).cloned().unwrap_or_default());
     let write = state.writer == Some(current);
     if !write && !state.readers.contains(&current) {

@@ -42,7 +42,7 @@ pub fn spawn(body: Body, argument: *mut c_void, pc: u64, publish: impl FnOnce(li
         let creator = control.run.current;
         let created = control.create(body, argument).ok();
         control.run.trace.access(access);
-        point::finish(control, created.map(|thread| Thread(thread as u8)), false, None);
+        point::finish(control, created.map(|thread| Thread(thread as u16)), false, None);
         if let Some(thread) = created {
             control.run.races.created(creator, thread);
             if let Some(&mask) = control.run.objects.blocked.get(&creator) {
@@ -213,7 +213,7 @@ unsafe extern "C" fn exit_at(result: *mut c_void) {
         // SAFETY: the caller's request.
         return unsafe { real::pthread_exit()(result) };
     }
-    fiber::exit(result)
+    fiber::exit_alone(result)
 }
 
 /// `pthread_cleanup_push` of C: where to go on when the thread exits.

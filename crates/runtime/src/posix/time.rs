@@ -47,9 +47,11 @@ fn pass(nanoseconds: u64, yields: bool, pc: u64) -> u64 {
     })
 }
 
+/// A time in nanoseconds.
+///
 /// # Safety
 /// A time is there.
-unsafe fn nanoseconds(time: *const libc::timespec) -> u64 {
+pub unsafe fn nanoseconds(time: *const libc::timespec) -> u64 {
     // SAFETY: the caller says that it is there.
     let time = unsafe { &*time };
     (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64)
@@ -176,7 +178,13 @@ unsafe extern "C" fn clock_at() -> libc::clock_t {
     (pass(LOOK, false, site::pc()) / 1000) as libc::clock_t
 }
 
-fn next_random() -> u64 {
+/// The time stamp of a processor that counts nanoseconds.
+pub fn stamp(pc: u64) -> u64 {
+    pass(LOOK, false, pc)
+}
+
+/// The next random number of the thread that runs.
+pub fn next_random() -> u64 {
     with(|control| {
         let fiber = control.fiber();
         fiber.random = fiber.random.wrapping_add(1);

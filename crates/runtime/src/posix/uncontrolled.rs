@@ -17,6 +17,7 @@ use crate::arch::site;
 use crate::control::{active, with};
 use crate::fiber::fail;
 use crate::memory::files;
+use crate::posix::descriptor;
 
 /// A function that is not controlled.
 pub struct Function {
@@ -52,8 +53,7 @@ macro_rules! uncontrolled {
 }
 
 uncontrolled! { |_| Some(Outside::HandsOver);
-    pipe pipe2 socketpair socket eventfd timerfd_create signalfd epoll_create epoll_create1 inotify_init inotify_init1
-    memfd_create mkfifo mkfifoat mq_open shm_open sem_open shmget shmat semget semop msgget msgsnd msgrcv
+    socket signalfd inotify_init inotify_init1 memfd_create mkfifo mkfifoat mq_open shm_open sem_open shmget shmat semget semop msgget msgsnd msgrcv
 }
 
 uncontrolled! { |_| Some(Outside::Process);
@@ -95,7 +95,7 @@ uncontrolled! { |arguments| opens(arguments[0], mode_writes(arguments[1]));
 }
 
 uncontrolled! { |_| opens(0, false);
-    opendir dup dup2 dup3
+    opendir
 }
 
 uncontrolled! { |_| Some(Outside::Files);
@@ -105,12 +105,24 @@ uncontrolled! { |_| Some(Outside::Files);
 }
 
 uncontrolled! { |arguments| leads_out(arguments[0]);
-    read write readv writev pread pwrite pread64 pwrite64 send sendto sendmsg recv recvfrom recvmsg accept accept4 connect
-    eventfd_read eventfd_write epoll_wait epoll_pwait
+    pread pwrite pread64 pwrite64 preadv pwritev preadv64 pwritev64
 }
 
-uncontrolled! { |_| Some(Outside::Kernel);
-    poll ppoll select pselect
+// libc would read and write by itself.
+uncontrolled! { |arguments| not_followed(arguments[0]);
+    fdopen dprintf vdprintf __dprintf_chk __vdprintf_chk accept accept4 connect bind listen sendmmsg recvmmsg vmsplice tee sendfile sendfile64
+}
+
+uncontrolled! { |arguments| not_followed(arguments[0]).or_else(|| not_followed(arguments[2]));
+    splice copy_file_range
+}
+
+uncontrolled! { |arguments| closes_ours(arguments[0], arguments[1]);
+    close_range
+}
+
+uncontrolled! { |arguments| closes_ours(arguments[0], usize::MAX);
+    closefrom
 }
 
 uncontrolled! { |_| Some(Outside::OpenMp);
@@ -189,6 +201,37 @@ fn opens(path: usize, writes: bool) -> Option<Outside> {
     }
     files::opened();
     None
+}
+
+/// The same, for calls that nobody follows on descriptors of ours.
+fn not_followed(descriptor: usize) -> Option<Outside> {
+    match descriptor::is_ours(descriptor as i32) {
+        true => Some(Outside::Descriptor),
+        false => leads_out(descriptor),
+    }
+}
+
+/// Whether a descriptor of ours is among these numbers.
+fn closes_ours(first: usize, last: usize) -> Option<Outside> {
+    let ours = with(|control| control.run.objects.descriptors.all());
+    ours.iter().any(|&number| (first..=last).contains(&(number as usize))).then_some(Outside::Descriptor)
+}
+
+/// Ends the run where libc would write to a descriptor by itself, of ours or one that leads out.
+pub fn checks_output(name: &str, descriptor: i32, pc: u64) {
+    if descriptor::is_ours(descriptor) {
+        fail(Cause::Out(Out::Call { name: name.to_owned(), why: Outside::Descriptor }), pc);
+    }
+    checks(name, descriptor, pc);
+}
+
+/// Ends the run where it uses a descriptor that leads out.
+pub fn checks(name: &str, descriptor: i32, pc: u64) {
+    if active()
+        && let Some(why) = leads_out(descriptor as usize)
+    {
+        fail(Cause::Out(Out::Call { name: name.to_owned(), why }), pc);
+    }
 }
 
 /// Why a run ends where it uses that descriptor: it leads to another thread or process, or to a file that was opened before for writing. The standard

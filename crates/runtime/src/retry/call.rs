@@ -93,6 +93,7 @@ fn table() -> &'static [(u64, Function)] {
         add(Write(8), &[p::__tsan_write8, p::__tsan_unaligned_write8]);
         add(Write(16), &[p::__tsan_write16, p::__tsan_unaligned_write16]);
         all.push((unseen::selvedge_before_access as *const () as u64, Function::Looked));
+        all.push((assembly::selvedge_at_barrier as *const () as u64, Function::Looked));
         all.push((assembly::selvedge_before_assembly as *const () as u64, Function::Assembly));
         all.push((p::__tsan_func_entry as *const () as u64, Ignored));
         all.push((p::__tsan_func_exit as *const () as u64, Ignored));

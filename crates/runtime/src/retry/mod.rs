@@ -34,7 +34,7 @@ mod tree;
 
 use std::collections::HashMap;
 
-use selvedge_explore::{Access, Condition};
+use selvedge_explore::{Access, Condition, Threads};
 
 use crate::arch::site::Preserved;
 use crate::arch::step;
@@ -189,8 +189,8 @@ pub struct Retries {
 /// The threads of the run that are in such loops.
 #[derive(Default)]
 pub struct Attempts {
-    /// The threads that are at an access that could fail, one bit each.
-    pub attached: u64,
+    /// The threads that are at an access that could fail.
+    pub attached: Threads,
     /// Waits of this run that ended.
     over: Vec<Over>,
 }
@@ -198,14 +198,14 @@ pub struct Attempts {
 impl Attempts {
     /// Forgets all, and keeps the memory.
     pub fn clear(&mut self) {
-        self.attached = 0;
+        self.attached.clear();
         self.over.clear();
     }
 
     /// Whether there is anything to look at after a step.
     #[inline]
     pub fn is_watching(&self) -> bool {
-        self.attached != 0 || !self.over.is_empty()
+        !self.attached.is_empty() || !self.over.is_empty()
     }
 }
 
@@ -296,7 +296,7 @@ pub fn arrive(
     }
     access.waits = waits;
     fiber.trail.attached = Some(Attached { pc, registers, failure, cell, size, expected, waits, root: None });
-    control.run.attempts.attached |= 1 << current;
+    control.run.attempts.attached.insert(current);
     if waits { Wants::Value(cell as usize, size, expected) } else { Wants::Nothing }
 }
 
@@ -305,7 +305,7 @@ pub fn leave(control: &mut Control) -> Option<u64> {
     let current = control.run.current;
     let fiber = &mut control.process.fibers[current];
     let attached = fiber.trail.attached.take()?;
-    control.run.attempts.attached &= !(1 << current);
+    control.run.attempts.attached.remove(current);
     if let Some(root) = attached.root {
         let looked = std::mem::take(&mut fiber.trail.looked);
         // A location of its own cannot have another value before the thread has made this step.
@@ -406,10 +406,8 @@ fn values(control: &Control, thread: usize, steps: usize, address: u64, size: u8
 /// Looks at the threads whose access would fail now, or has once. False when the search has to start over.
 #[cold]
 pub fn review(control: &mut Control) -> bool {
-    let mut rest = control.run.attempts.attached;
-    while rest != 0 {
-        let thread = rest.trailing_zeros() as usize;
-        rest &= rest - 1;
+    let mut rest = control.run.attempts.attached.clone();
+    while let Some(thread) = rest.pop() {
         let Some(attached) = control.process.fibers[thread].trail.attached else { continue };
         // SAFETY: the thread is about to access the cell.
         let fails = unsafe { value_at(attached.cell, attached.size) } != attached.expected;
@@ -537,7 +535,7 @@ fn hold(control: &mut Control, thread: usize, attached: Attached) {
     let fiber = &mut control.process.fibers[thread];
     fiber.trail.attached = Some(attached);
     fiber.wants = Wants::Value(attached.cell as usize, attached.size, attached.expected);
-    control.run.waiting |= 1 << thread;
+    control.run.waiting.insert(thread);
     if let Some(slot) = control.slot(thread) {
         let access = &mut control.run.pending[slot].access;
         access.waits = true;
@@ -547,13 +545,13 @@ fn hold(control: &mut Control, thread: usize, attached: Attached) {
 
 /// The thread's access may fail like any other.
 fn release(control: &mut Control, thread: usize) {
-    control.run.attempts.attached &= !(1 << thread);
+    control.run.attempts.attached.remove(thread);
     let fiber = &mut control.process.fibers[thread];
     if let Some(attached) = fiber.trail.attached.take()
         && attached.waits
     {
         fiber.wants = Wants::Nothing;
-        control.run.waiting &= !(1 << thread);
+        control.run.waiting.remove(thread);
     }
     if let Some(slot) = control.slot(thread) {
         control.run.pending[slot].access.waits = false;
@@ -563,7 +561,7 @@ fn release(control: &mut Control, thread: usize) {
 /// Nobody can go: how the run ended.
 pub fn end(control: &mut Control) -> Left {
     let mut left = Left::Stuck;
-    for thread in (0..control.run.created).filter(|&thread| control.run.attempts.attached & 1 << thread != 0) {
+    for thread in control.run.attempts.attached.clone().iter() {
         let Some(Attached { pc, waits: true, root: Some(root), .. }) = control.process.fibers[thread].trail.attached
         else {
             continue;

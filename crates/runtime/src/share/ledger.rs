@@ -204,7 +204,8 @@ impl Ledger {
     }
 
     fn ends_all(&self, answer: &Answer) -> bool {
-        answer.ended == Ended::Diverged || !self.settings.keep_going && answer.report.ends_search()
+        let seen = &answer.report;
+        answer.ended == Ended::Diverged || !self.settings.keep_going && seen.ends_search() || seen.asks_for_steps()
     }
 
     /// Counts what is done at the front.

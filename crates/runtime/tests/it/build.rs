@@ -28,12 +28,18 @@ pub fn runtime() -> PathBuf {
     beside
 }
 
-/// Every program of the corpus and the verdict that it must get: its directory. Those in C++ need a compiler for it.
+/// Every program of `corpus/programs`, and the verdict that it must get.
 #[track_caller]
 pub fn programs() -> Vec<(PathBuf, String)> {
+    programs_of("programs")
+}
+
+/// Every program of a part of the corpus and the verdict that it must get: its directory. Those in C++ need a compiler for it.
+#[track_caller]
+pub fn programs_of(part: &str) -> Vec<(PathBuf, String)> {
     let mut programs = Vec::new();
     let extensions: &[&str] = if has(has_cpp(), Need::Cpp, "the programs in C++") { &["c", "cc"] } else { &["c"] };
-    for directory in entries(&root().join("corpus/programs")).into_iter().filter(|path| path.is_dir()) {
+    for directory in entries(&root().join("corpus").join(part)).into_iter().filter(|path| path.is_dir()) {
         let verdict = directory.file_name().expect("a name").to_string_lossy().into_owned();
         let sources = entries(&directory).into_iter().filter(|path| {
             path.extension().is_some_and(|extension| extensions.contains(&extension.to_string_lossy().as_ref()))

@@ -40,7 +40,7 @@ fn operations(found: &ObjectFinding, columns: usize) -> Vec<Seen> {
     let mut created = Vec::new();
     for (number, step) in found.finding.steps.iter().filter(|step| step.kind == StepKind::Create).enumerate() {
         if step.thread == 0 {
-            created.push(number as u8 + 1);
+            created.push(number as u16 + 1);
         }
     }
     let threads = created.split_off(created.len() - columns);

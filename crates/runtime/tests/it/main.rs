@@ -1,5 +1,7 @@
 //! Real programs, compiled by the system's compiler, under the runtime.
 
+mod allowed_races;
+mod boundary;
 mod build;
 mod classes;
 mod confirm;

@@ -3,11 +3,12 @@
 use selvedge_history::Verdict;
 
 use super::{Case, CaseEnd};
+use crate::report::json::{Found, TestDocument};
 use crate::report::outcome::{
     Assertion, Counted, Cut, Decided, Ending, Modelled, Monitored, Nothing, QuasiDecided, Recorded, Replayed, Verified,
     WatchDoubt, Wrong, WrongModel,
 };
-use crate::report::tested::{Found, Missing, Session, TestDocument};
+use crate::report::tested::{Missing, Session};
 use crate::report::text::limit_text;
 use crate::report::text::model::{one_line, plain};
 use crate::report::verdict::{Criterion, Reached, VerdictName};

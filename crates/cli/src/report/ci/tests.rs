@@ -90,7 +90,7 @@ fn tested(test: &str, coverage: CoverageRecord, findings: Vec<(Finding, Saved)>)
 
 fn of_session(file: &str, tests: &[Tested], missing: &[Missing]) -> Vec<Case> {
     let (compiler, time_max, seconds, exit) = ("gcc", None, 1.0, None);
-    cases(&Outcome::Tested(Session { file, compiler, tests, time_max, seconds, exit, missing }))
+    cases(&Outcome::Tested(Session { file, compiler, tests, time_max, seconds, exit, missing, taken: 0 }))
 }
 
 /// A model with an assertion of each ending.

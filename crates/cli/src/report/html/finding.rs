@@ -10,12 +10,12 @@ use selvedge_protocol::{Access, Class, Finding, FindingKind, ObjectFinding, Step
 use serde::Serialize;
 
 use super::super::interleaving::{self, Row};
+use super::super::json;
 use super::super::names::Names;
 use super::super::outcome::Replayed;
-use super::super::tested::{self, Session, Tested};
-use super::super::text::{clean, strip};
+use super::super::tested::{Session, Tested};
+use super::super::text::{clean, objects, strip, tested};
 use super::super::verdict::VerdictName as Badge;
-use super::super::{json, objects};
 use super::Page;
 use super::source::{Source, Sources};
 use crate::findings::Saved;
@@ -51,7 +51,7 @@ struct FindingData {
     /// Why it cannot be.
     #[serde(skip_serializing_if = "Option::is_none")]
     unsaved: Option<String>,
-    threads: Vec<u8>,
+    threads: Vec<u16>,
     rows: Vec<RowData>,
     left_out: u64,
     /// What several threads used: the name, and the value before the first row.
@@ -65,7 +65,7 @@ struct FindingData {
 /// A row of the interleaving.
 #[derive(Serialize)]
 struct RowData {
-    thread: u8,
+    thread: u16,
     text: String,
     /// The place as the report has it.
     place: String,
@@ -84,17 +84,17 @@ struct RowData {
 /// Who waits, in a sentence, and for whom.
 #[derive(Serialize)]
 struct Wait {
-    thread: u8,
+    thread: u16,
     says: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    on: Option<u8>,
+    on: Option<u16>,
     what: String,
 }
 
 /// An operation of an object, from the row of its call to the row of its return.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct Operation {
-    thread: u8,
+    thread: u16,
     label: String,
     from: usize,
     to: Option<usize>,
@@ -201,7 +201,7 @@ fn finding_data(
     let (sentence, alone) = tested::sentence(finding, names);
     let who = if alone { format!(", thread T{}", finding.thread) } else { String::new() };
     let memory = Memory::of(finding, &rows, left_out > 0, names);
-    let mut threads: Vec<u8> = rows.iter().map(|row| row.thread).collect();
+    let mut threads: Vec<u16> = rows.iter().map(|row| row.thread).collect();
     threads.sort_unstable();
     threads.dedup();
     let mut sets = memory.sets;
@@ -256,11 +256,15 @@ fn waits(finding: &Finding, names: &mut Names) -> Vec<Wait> {
     for ((thread, waits), says) in waiting.zip(sentences) {
         let join = waits.what == WaitsFor::Join;
         let on = match waits.held_by {
-            _ if join => u8::try_from(waits.object).ok(),
+            _ if join => u16::try_from(waits.object).ok(),
             Some(holder) => Some(holder),
             None => interleaving::taken(finding, waits.object, thread, names).map(|(holder, _)| holder),
         };
-        let what = if join { "its end".to_owned() } else { names.address(waits.object) };
+        let what = match words::waits_at_descriptor(waits.what, waits.object) {
+            _ if join => "its end".to_owned(),
+            Some(_) => format!("descriptor {}", waits.object),
+            None => names.address(waits.object),
+        };
         told.push(Wait { thread, says, on, what });
     }
     told
@@ -268,7 +272,7 @@ fn waits(finding: &Finding, names: &mut Names) -> Vec<Wait> {
 
 /// The operations of an object, from the rows of their calls and returns.
 fn operations(rows: &[Row]) -> Vec<Operation> {
-    let mut open: HashMap<u8, usize> = HashMap::new();
+    let mut open: HashMap<u16, usize> = HashMap::new();
     let mut found: Vec<Operation> = Vec::new();
     for (number, row) in rows.iter().enumerate().filter(|(_, row)| !row.ends) {
         match &row.operated {
@@ -330,7 +334,7 @@ impl Memory {
         }
         // Where the beginning is left out, what happened in it is part of the values before.
         let before = if cut { rows.first().map_or(0, |row| row.made.saturating_sub(1)) } else { 0 };
-        let mut holders: HashMap<u64, BTreeSet<u8>> = HashMap::new();
+        let mut holders: HashMap<u64, BTreeSet<u16>> = HashMap::new();
         let mut current: Vec<Option<String>> = vec![None; memory.variables.len()];
         let mut row = 0;
         for (step, made) in finding.steps.iter().zip(1..) {
@@ -364,7 +368,7 @@ fn value_before(access: &Access, names: &mut Names) -> String {
 }
 
 /// What is there after the access of a thread.
-fn value(thread: u8, access: &Access, holders: &mut HashMap<u64, BTreeSet<u8>>, names: &mut Names) -> String {
+fn value(thread: u16, access: &Access, holders: &mut HashMap<u64, BTreeSet<u16>>, names: &mut Names) -> String {
     if access.on != Class::Lock {
         return access.new.map_or_else(|| "unknown".to_owned(), |new| names.value(new, access.size));
     }

@@ -100,10 +100,10 @@ mod tests {
     use super::*;
 
     fn with(name: &str, text: &[u8], check: impl FnOnce(&str)) {
-        let path = std::env::temp_dir().join(format!("selvedge-source-{}-{name}", std::process::id()));
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(name);
         fs::write(&path, text).unwrap();
         check(path.to_str().unwrap());
-        fs::remove_file(&path).unwrap();
     }
 
     #[test]

@@ -20,13 +20,16 @@ fn object(access: &Access, names: &mut Names) -> String {
 /// A step in words: `read head → 0`, `write head 0 → 1`, `lock a`, `Mutex::lock a: 0 → 1`, `call push(1)`.
 pub fn words(step: &Step, site: &Site, names: &mut Names) -> String {
     let access = match &step.kind {
-        // What a test marks itself has no name here.
+        // A finding of an older version does not say what was called.
         StepKind::Call { operation } => return clean(&format!("call {}", operation.as_deref().unwrap_or("object"))),
         StepKind::Return { result } => return clean(&format!("return {}", result.as_deref().unwrap_or("object"))),
         StepKind::Create => return "create".to_owned(),
         StepKind::Yield => return "yield".to_owned(),
         StepKind::Access(access) => access,
     };
+    if let Some(told) = words::on_descriptor(access) {
+        return told;
+    }
     let object = object(access, names);
     let memory = access.on == Class::Memory;
     let value = |names: &mut Names, value| names.value(value, access.size);

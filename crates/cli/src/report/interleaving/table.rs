@@ -6,7 +6,7 @@ use super::*;
 
 /// Draws the rows.
 pub fn table(rows: &[Row]) -> String {
-    let mut threads: Vec<u8> = rows.iter().map(|row| row.thread).collect();
+    let mut threads: Vec<u16> = rows.iter().map(|row| row.thread).collect();
     threads.sort_unstable();
     threads.dedup();
     let wanted: Vec<usize> = threads
@@ -42,7 +42,7 @@ fn in_one_file(rows: &[Row]) -> Option<(&str, Vec<Row>)> {
     Some((file, short))
 }
 
-fn columns(rows: &[Row], threads: &[u8], wanted: &[usize], place: usize, room: usize) -> String {
+fn columns(rows: &[Row], threads: &[u16], wanted: &[usize], place: usize, room: usize) -> String {
     if room / threads.len() < COLUMN_MIN && wanted.iter().sum::<usize>() > room {
         return list(rows, place);
     }
@@ -124,7 +124,7 @@ fn list(rows: &[Row], place: usize) -> String {
 mod tests {
     use super::*;
 
-    fn row(thread: u8, text: &str) -> Row {
+    fn row(thread: u16, text: &str) -> Row {
         let site = Site { line: "a_file_with_a_long_name.c:123".into(), ..Site::default() };
         Row { times: 2, ..Row::new(&site, thread, text.into()) }
     }

@@ -8,9 +8,11 @@ mod doctor;
 mod history;
 mod model;
 mod monitor;
+mod objects;
 mod quasi;
 mod read;
 mod replayed;
+mod tested;
 mod verified;
 
 use serde::Serialize;
@@ -20,6 +22,7 @@ pub use self::counted::KIND as COUNTING_KIND;
 pub use self::doctor::doctor;
 pub use self::monitor::violation;
 pub use self::read::{any_certificate, value};
+pub use self::tested::{Found, TestDocument};
 use super::Outcome;
 
 /// The version of the tool, in every document.
@@ -36,7 +39,7 @@ pub fn of(outcome: &Outcome<'_>) -> String {
         Outcome::Modelled(modelled) => model::modelled(modelled),
         Outcome::WrongModel(wrong) => model::wrong_model(wrong),
         Outcome::Monitored(monitored) => monitor::monitored(monitored),
-        Outcome::Tested(session) => session.json(),
+        Outcome::Tested(session) => tested::tested(session),
         Outcome::Replayed(replayed) => replayed::replayed(replayed),
         Outcome::Wrong(wrong) | Outcome::Bug(wrong) => history::wrong(wrong),
         Outcome::Cut(cut) => history::cut(cut),

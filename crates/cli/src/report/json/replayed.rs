@@ -2,10 +2,9 @@
 
 use serde::Serialize;
 
-use super::{VERSION, round, write};
+use super::{Found, VERSION, round, write};
 use crate::findings::Saved;
 use crate::report::outcome::Replayed;
-use crate::report::tested::Found;
 use crate::report::verdict::{Coverage, Criterion, VerdictName};
 
 #[derive(Serialize)]

@@ -8,8 +8,10 @@ mod history;
 pub mod model;
 pub mod monitor;
 mod nothing;
+pub mod objects;
 mod quasi;
 mod replayed;
+pub mod tested;
 mod timeline;
 mod wrong;
 

@@ -2,11 +2,11 @@
 
 use selvedge_protocol::{Finding, words};
 
+use super::tested::found;
 use super::{FAIL, UNKNOWN, clean, paint, paragraph};
 use crate::findings::Saved;
 use crate::report::names::Names;
 use crate::report::outcome::Replayed;
-use crate::report::tested::found;
 
 /// Why a run ended, in a sentence.
 fn cause(finding: &Finding, names: &mut Names) -> String {

@@ -7,9 +7,6 @@ use super::source::{functions, has_word, without_tests};
 use super::{Text, quoted, table, texts};
 use crate::root;
 
-/// Functions that are longer than they may be, and wait for their turn.
-const LONG: &[&str] = &["crates/cli/src/cargo/test.rs: run"];
-
 /// A row of the table of crates: what the crate may do, as the page says.
 struct Rule {
     name: String,
@@ -165,8 +162,7 @@ fn files_and_functions_are_short() {
         let lines = text.text.lines().count();
         assert!(lines < 600, "{} has {lines} lines", text.path);
         for (name, line, length) in functions(&text.text) {
-            let excused = LONG.contains(&&*format!("{}: {name}", text.path));
-            assert!(length <= 70 || excused, "{}:{line}: {name} has {length} lines", text.path);
+            assert!(length <= 70, "{}:{line}: {name} has {length} lines", text.path);
         }
     }
 }

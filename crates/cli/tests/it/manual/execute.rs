@@ -128,6 +128,11 @@ pub fn execute(name: &str) {
     {
         return;
     }
+    if text.lines().any(|line| line.starts_with("$ cmake "))
+        && !(has(has_program("cmake"), Need::CMake, name) && has(has_cpp(), Need::Cpp, name))
+    {
+        return;
+    }
     let directory = place(name, &text);
     let mut updates: Vec<(Range<usize>, String)> = Vec::new();
     for block in blocks(&page) {

@@ -11,12 +11,25 @@ macro_rules! note_place {
     };
 }
 
+/// Notes the other registers that a call preserves, and the stack pointer, after [`note_place`].
+#[macro_export]
+macro_rules! note_rest {
+    () => {
+        "mov fs:[r10 + 8], rsp
+        mov fs:[r10 + 16], rbx
+        mov fs:[r10 + 32], r12
+        mov fs:[r10 + 40], r13
+        mov fs:[r10 + 48], r14
+        mov fs:[r10 + 56], r15"
+    };
+}
+
 /// Entry points for plain accesses of so many bytes, reads or writes: they note the return address and the frame pointer, but one to the stack of the thread that runs, on which nobody
 /// else has been seen, comes back at once. Most are such. The function that does the work is told the address, the size, whether it is a
-/// write, and the return address.
+/// write, and the return address. Where plain accesses may be steps it is another one, and the registers are noted: loops are known by them.
 #[macro_export]
 macro_rules! entries_off_stack {
-    ($target:path; $($name:ident: $size:literal, $write:literal;)*) => { $(
+    ($target:path, $attends:path; $($name:ident: $size:literal, $write:literal;)*) => { $(
         /// Entry point: notes the return address, unless there is nothing to look at.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
@@ -32,19 +45,27 @@ macro_rules! entries_off_stack {
                 "mov fs:[r10 + 24], rbp",
                 "mov esi, {size}",
                 "mov edx, {write}",
+                "test dword ptr [rip + {attention}], {attends_to}",
+                "jnz 3f",
                 "jmp {target}",
                 "2:",
                 "ret",
+                "3:",
+                $crate::note_rest!(),
+                "jmp {attends}",
                 stack = sym $crate::control::STACK,
                 size = const $size,
                 write = const $write,
+                attention = sym $crate::plain_steps::ATTENTION,
+                attends_to = const $crate::plain_steps::ATTENDED,
                 target = sym $target,
+                attends = sym $attends,
             )
         }
     )* };
 }
 
-/// Entry points of copies: they note the return address and the frame pointer, but one from and to the stack of the thread that runs, on which nobody else has been seen, is
+/// Entry points of copies: they note the return address and the registers, but one from and to the stack of the thread that runs, on which nobody else has been seen, is
 /// left to libc at once. Most are values that are moved.
 #[macro_export]
 macro_rules! copies_off_stack {
@@ -67,6 +88,7 @@ macro_rules! copies_off_stack {
                 "jmp qword ptr [rip + memmove@GOTPCREL]",
                 "2:",
                 $crate::note_place!(),
+                $crate::note_rest!(),
                 "jmp {target}",
                 stack = sym $crate::control::STACK,
                 target = sym $target,
@@ -81,12 +103,7 @@ macro_rules! note_registers {
     ($target:path) => {
         core::arch::naked_asm!(
             $crate::note_place!(),
-            "mov fs:[r10 + 8], rsp",
-            "mov fs:[r10 + 16], rbx",
-            "mov fs:[r10 + 32], r12",
-            "mov fs:[r10 + 40], r13",
-            "mov fs:[r10 + 48], r14",
-            "mov fs:[r10 + 56], r15",
+            $crate::note_rest!(),
             "jmp {target}",
             target = sym $target,
         )

@@ -1,6 +1,6 @@
 //! All registers of a thread that was stopped between two of its instructions: code that makes no call expects to find each of them as it was.
 
-use iced_x86::{Instruction, Register};
+use iced_x86::{ConditionCode, Instruction, Mnemonic, Register};
 
 /// What leaf functions may use below the stack pointer.
 pub const RED_ZONE: u64 = 128;
@@ -34,6 +34,37 @@ impl Frame {
 pub fn place(register: Register) -> usize {
     let number = register.number();
     number - usize::from(number > Register::RSP.number())
+}
+
+/// Whether the condition holds by which an instruction sets a byte; nothing for other instructions.
+pub fn condition(instruction: &Instruction, flags: u64) -> Option<bool> {
+    use ConditionCode as C;
+    let is = |bit: u32| flags >> bit & 1 == 1;
+    let (carry, parity, zero, sign, overflow) = (is(0), is(2), is(6), is(7), is(11));
+    let sets = |mnemonic: Mnemonic| format!("{mnemonic:?}").starts_with("Set");
+    let code = instruction.condition_code();
+    if code == C::None || !sets(instruction.mnemonic()) {
+        return None;
+    }
+    Some(match code {
+        C::None => return None,
+        C::o => overflow,
+        C::no => !overflow,
+        C::b => carry,
+        C::ae => !carry,
+        C::e => zero,
+        C::ne => !zero,
+        C::be => carry || zero,
+        C::a => !carry && !zero,
+        C::s => sign,
+        C::ns => !sign,
+        C::p => parity,
+        C::np => !parity,
+        C::l => sign != overflow,
+        C::ge => sign == overflow,
+        C::le => zero || sign != overflow,
+        C::g => !zero && sign == overflow,
+    })
 }
 
 /// What an instruction's one operand in memory is, by the values of registers.

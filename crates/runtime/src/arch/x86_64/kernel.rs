@@ -24,6 +24,12 @@ pub unsafe extern "C" fn come_back() {
     core::arch::naked_asm!("mov rax, 15", "syscall")
 }
 
+/// What stops a thread before an instruction, one byte. It is no breakpoint, because debuggers stop at those. The first is none that the processor has, which debuggers are told to pass over; the
+/// second is only allowed to the kernel, and found out in half the time.
+pub const TRAP_OF_DEBUGGED: u8 = 0x06;
+/// See above.
+pub const TRAP: u8 = 0xfa;
+
 /// Stops for a debugger that is there.
 pub fn stop_for_debugger() {
     // SAFETY: a trap that changes no register; the debugger goes on after it.

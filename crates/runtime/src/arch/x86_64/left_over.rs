@@ -1,8 +1,8 @@
 //! Atomic updates that the compiler's pass has left in the code: LLVM's knows no maximum and no minimum (`fetch_max` and `fetch_min` of Rust), nor updates
 //! of floating-point numbers. On x86-64 each is a load, a computation and a compare and exchange that goes back if it fails.
 //!
-//! The code is looked through once for such loops, and where they exchange an instruction is put that no processor has: the thread then arrives at a step, and once it may make it goes
-//! round its loop until it succeeds, which it does at the second time at the latest. It is no breakpoint, because debuggers stop at those. Invariant: the whole loop is one step. The order that was asked for
+//! The code is looked through once for such loops, and where they exchange a trap is put: the thread then arrives at a step, and once it may make it goes
+//! round its loop until it succeeds, which it does at the second time at the latest. Invariant: the whole loop is one step. The order that was asked for
 //! cannot be known from the instructions: all count as sequentially consistent.
 
 use std::sync::OnceLock;
@@ -18,8 +18,6 @@ use crate::abi::outside;
 use crate::control::active;
 use crate::memory::reset::{self, Modules};
 
-/// No instruction, in 64 bits.
-const INVALID: u8 = 0x06;
 const LOCK: u8 = 0xf0;
 const PAGE: u64 = 4096;
 /// A loop is not longer than this, before its exchange and after it.
@@ -65,8 +63,13 @@ fn exchange_at(pc: u64) -> Option<&'static Exchange> {
     all.binary_search_by_key(&pc, Exchange::at).ok().map(|at| &all[at])
 }
 
+/// Whether there is one.
+pub fn is_marked(pc: u64) -> bool {
+    exchange_at(pc).is_some()
+}
+
 /// The functions of a module, from the table that exceptions are caught by: where each begins, in order.
-unsafe fn functions(table: u64) -> Vec<u64> {
+pub unsafe fn functions(table: u64) -> Vec<u64> {
     // A version, and how what follows is encoded; other encodings than that of all linkers are not read.
     const HEAD: [u8; 4] = [1, 0x1b, 0x03, 0x3b];
     let head = table as *const u8;
@@ -82,7 +85,7 @@ unsafe fn functions(table: u64) -> Vec<u64> {
 }
 
 /// The instructions from there to one past the last.
-fn decode(from: u64, to: u64) -> Vec<Instruction> {
+pub fn decode(from: u64, to: u64) -> Vec<Instruction> {
     // SAFETY: instructions of a loaded module.
     let bytes = unsafe { std::slice::from_raw_parts(from as *const u8, (to - from) as usize) };
     Decoder::with_ip(64, bytes, from, DecoderOptions::NONE).into_iter().collect()
@@ -184,8 +187,8 @@ fn find() -> Vec<Exchange> {
     found
 }
 
-/// Marks them, once for all.
-pub fn prepare() {
+/// Marks them with that byte, once for all.
+pub fn prepare(trap: u8) {
     EXCHANGES.get_or_init(|| {
         let all = find();
         for one in &all {
@@ -194,7 +197,7 @@ pub fn prepare() {
             unsafe {
                 let writable = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
                 if libc::mprotect(page as *mut _, PAGE as usize, writable) == 0 {
-                    *(one.at() as *mut u8) = INVALID;
+                    *(one.at() as *mut u8) = trap;
                     libc::mprotect(page as *mut _, PAGE as usize, libc::PROT_READ | libc::PROT_EXEC);
                 }
             }
@@ -228,7 +231,7 @@ const ORDER: [i32; 15] = [
     libc::REG_R15,
 ];
 
-/// An instruction that there is not: whether it is one of these. In the handler of the signal nothing is decided: a thread under control goes on in [`enter`].
+/// A trap: whether it is one of these. In the handler of the signal nothing is decided: a thread under control goes on in [`enter`].
 pub fn stopped(thread: &mut Interrupted) -> bool {
     let Some(exchange) = exchange_at(thread.pc()) else { return false };
     if active() {

@@ -1,5 +1,6 @@
 //! x86-64 with the System V ABI, on Linux.
 
+mod answer;
 pub mod assembly;
 pub mod block;
 pub mod dead;
@@ -8,6 +9,8 @@ mod frame;
 pub mod kernel;
 pub mod left_over;
 pub mod list;
+pub mod patched;
+pub mod replace;
 pub mod site;
 pub mod step;
 pub mod switch;

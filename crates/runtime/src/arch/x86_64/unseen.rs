@@ -8,24 +8,24 @@ use std::cell::UnsafeCell;
 use std::collections::HashMap;
 
 use iced_x86::{
-    Decoder, DecoderOptions, Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic, OpAccess, Register,
-    UsedMemory,
+    Decoder, DecoderOptions, Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic, OpAccess, OpKind,
+    Register, UsedMemory,
 };
 use selvedge_explore::Access;
 use selvedge_protocol::{Cause, Out};
 
 use super::frame::{Frame, RED_ZONE, VECTORS, VECTORS_ALIGNED, place};
-use super::{site, switch};
+use super::{patched, site, switch};
 use crate::abi::plain::look_at;
 use crate::control::{active, private, with};
 use crate::fiber::fail;
 
 /// Between the return address of the call and the instruction: what undoes the step over the red zone.
-const UNDO: u64 = 8;
+pub const UNDO: u64 = 8;
 /// Between the registers and where the stack pointer was.
 pub const BETWEEN: u64 = 8 + RED_ZONE;
 /// The most bytes that an instruction has.
-const LONGEST: usize = 15;
+pub const LONGEST: usize = 15;
 
 /// One access of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,8 @@ pub struct Touched {
 pub struct Decoded {
     /// The instruction.
     pub instruction: Instruction,
+    /// Whether it was found in the machine code ([`patched`]).
+    pub patched: bool,
     memory: Vec<UsedMemory>,
 }
 
@@ -70,10 +72,12 @@ fn was_a_step(touched: &Touched) -> bool {
 fn decode(pc: u64) -> Decoded {
     // SAFETY: instructions of a loaded module; the longest may reach behind the last one, into its page.
     let bytes = unsafe { std::slice::from_raw_parts(pc as *const u8, LONGEST) };
-    let instruction = Decoder::with_ip(64, bytes, pc, DecoderOptions::NONE).decode();
+    let original = patched::original(pc);
+    let patched = original.is_some();
+    let instruction = original.unwrap_or_else(|| Decoder::with_ip(64, bytes, pc, DecoderOptions::NONE).decode());
     let mut factory = InstructionInfoFactory::new();
     let info = factory.info_options(&instruction, InstructionInfoOptions::NO_REGISTER_USAGE);
-    Decoded { instruction, memory: info.used_memory().to_vec() }
+    Decoded { instruction, patched, memory: info.used_memory().to_vec() }
 }
 
 /// The instruction that a thread is at.
@@ -83,6 +87,24 @@ pub fn at(frame: &Frame) -> &'static Decoded {
     // SAFETY: one thread is under control, and this is it; nothing is put in while somebody looks at what is there.
     let decoded = unsafe { (*DECODED.0.get()).get_or_insert_with(HashMap::new) };
     decoded.entry(back + UNDO).or_insert_with_key(|&pc| decode(pc))
+}
+
+/// Where a thread goes on that passes over its instruction.
+static mut GOES_ON: u64 = 0;
+
+/// The thread goes on there when its registers have been taken back, and not at the instruction that it is at.
+pub fn go_on_at(frame: &mut Frame, pc: u64) {
+    // SAFETY: the return address lies above the registers; one thread is under control, and this is it.
+    unsafe {
+        (&raw mut *frame).add(1).cast::<u64>().write(pass_over as *const () as u64);
+        GOES_ON = pc;
+    }
+}
+
+/// Undoes the step over the red zone.
+#[unsafe(naked)]
+unsafe extern "C" fn pass_over() {
+    core::arch::naked_asm!("lea rsp, [rsp + {zone}]", "jmp qword ptr [rip + {to}]", zone = const RED_ZONE, to = sym GOES_ON)
 }
 
 fn value(frame: &Frame, register: Register) -> Option<u64> {
@@ -101,7 +123,7 @@ fn part(value: u64, register: Register) -> u64 {
 
 /// What an instruction is about to touch; `None` where that cannot be told.
 pub fn touched(frame: &Frame, decoded: &Decoded) -> Option<Vec<Touched>> {
-    let Decoded { instruction, memory } = decoded;
+    let Decoded { instruction, memory, .. } = decoded;
     if instruction.is_string_instruction() && (instruction.has_rep_prefix() || instruction.has_repne_prefix()) {
         return repeated(frame, instruction);
     }
@@ -124,9 +146,24 @@ pub fn touched(frame: &Frame, decoded: &Decoded) -> Option<Vec<Touched>> {
             return None;
         }
         let address = used.virtual_address(0, |register, _, _| value(frame, register))?;
+        let address = address.wrapping_add_signed(bits_away(frame, instruction));
         all.push(Touched { address, size, write });
     }
     Some(all)
+}
+
+/// How far from its operand an instruction touches memory that counts bits from there by a register.
+fn bits_away(frame: &Frame, instruction: &Instruction) -> i64 {
+    let counts = matches!(instruction.mnemonic(), Mnemonic::Bt | Mnemonic::Bts | Mnemonic::Btr | Mnemonic::Btc);
+    if !counts || instruction.op1_kind() != OpKind::Register {
+        return 0;
+    }
+    let (bits, register) = (frame.get(instruction.op1_register(), BETWEEN) as i64, instruction.op1_register());
+    match register.size() {
+        2 => i64::from(bits as i16).div_euclid(16) * 2,
+        4 => i64::from(bits as i32).div_euclid(32) * 4,
+        _ => bits.div_euclid(64) * 8,
+    }
 }
 
 /// What a repeated instruction touches: as many elements as it counts, or up to the one that ends a comparison.
@@ -263,7 +300,7 @@ static mut OWN: [Simple; OWN_MAX] = [Simple { pc: 0, offset: 0, register: 0 }; O
 
 /// Notes an instruction that touches one place by one register.
 fn remember(decoded: &Decoded) {
-    let Decoded { instruction, memory } = decoded;
+    let Decoded { instruction, memory, .. } = decoded;
     let [used] = memory.as_slice() else { return };
     let plain = used.index() == Register::None && used.segment() != Register::FS && used.base().is_gpr64();
     let Ok(offset) = i32::try_from(used.displacement() as i64) else { return };

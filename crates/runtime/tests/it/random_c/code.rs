@@ -100,6 +100,13 @@ impl Compiler {
                 self.all(inner);
                 self.code[here] = Instruction::UnlessLast(*value, self.code.len());
             }
+            // What changes a variable in one step is a fence, too.
+            Statement::Assembly(access) => {
+                self.one(access);
+                if matches!(**access, Statement::Update(..) | Statement::Exchange { .. }) {
+                    self.one(&Statement::Fence(Order::Total));
+                }
+            }
             Statement::Retry(variable) => self.code.push(Instruction::Add(*variable, 1)),
             Statement::Attempts { variable, other, form } => self.attempts(*variable, *other, *form),
             Statement::Until(variable, value, _) => self.code.push(Instruction::Until(*variable, *value)),

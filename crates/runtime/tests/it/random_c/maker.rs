@@ -4,6 +4,7 @@
 
 use selvedge_explore::Rng;
 
+use super::kernel::Deed;
 use super::program::{ALL, Form, Library, Mode, OBJECTS, Order, Program, Statement, Update, VARIABLES};
 
 /// What a program is about.
@@ -25,6 +26,7 @@ pub enum Theme {
     Waiting,
     Unstructured,
     Attempts,
+    Kernel,
 }
 
 const THEMES: [Theme; 16] = [
@@ -68,6 +70,62 @@ pub fn program(seed: u64, number: u64, longer: bool) -> (Program, Vec<Theme>) {
         if !maker.themes.iter().any(|other| apart.contains(other) && apart.contains(&theme)) {
             maker.themes.push(theme);
         }
+    }
+    let mut program = maker.program(longer);
+    if maker.below(FOURTH) == 0 {
+        assemble(&mut program, &mut Rng::for_run(seed ^ ASSEMBLY, number));
+    }
+    (program, maker.themes)
+}
+
+/// One program in so many has accesses in assembly, which are drawn with this.
+const FOURTH: usize = 4;
+const ASSEMBLY: u64 = 0xa55e;
+
+/// Puts some accesses into assembly, to variables that nobody accesses plainly while others do: what the languages say of both together is nothing.
+fn assemble(program: &mut Program, rng: &mut Rng) {
+    let plain = |variable: usize| {
+        program.has(|one| matches!(one, Statement::Read(of) | Statement::Write(of, _) if *of == variable))
+            || program.has(|one| matches!(one, Statement::Detach(_)))
+    };
+    let allowed: [bool; VARIABLES] = std::array::from_fn(|variable| !plain(variable));
+    let widths = program.widths;
+    for thread in &mut program.threads {
+        thread.iter_mut().for_each(|one| assemble_one(one, &allowed, &widths, rng));
+    }
+}
+
+fn assemble_one(statement: &mut Statement, allowed: &[bool], widths: &[u32], rng: &mut Rng) {
+    let fits = |variable: usize| allowed[variable] && widths[variable] <= 64;
+    match statement {
+        Statement::IfLast(_, inner) => {
+            inner.iter_mut().for_each(|one| assemble_one(one, allowed, widths, rng));
+            return;
+        }
+        Statement::Load(variable, order) if fits(*variable) => *order = Order::Acquire,
+        Statement::Store(variable, _, order) if fits(*variable) => *order = Order::Release,
+        Statement::Update(Update::Exchange | Update::Add | Update::Sub, variable, _, order) if fits(*variable) => {
+            *order = Order::Total;
+        }
+        Statement::Exchange { variable, order, failure, .. } if allowed[*variable] => {
+            (*order, *failure) = (Order::Total, Order::Total);
+        }
+        _ => return,
+    }
+    if rng.below(2) == 0 {
+        *statement = Statement::Assembly(Box::new(statement.clone()));
+    }
+}
+
+/// The same with pipes and their like, beside one other thing at most.
+pub fn program_with_kernel(seed: u64, number: u64, longer: bool) -> (Program, Vec<Theme>) {
+    let rng = Rng::for_run(seed, number);
+    let mut maker = Maker { rng, themes: vec![Theme::Kernel], c11: false, variables: 1, objects: OBJECTS };
+    maker.c11 = maker.chance(2);
+    let others = [Theme::Plain, Theme::Mutexes, Theme::Semaphores, Theme::Conditions, Theme::Waiting];
+    if maker.chance(2) {
+        let other = maker.of(&others);
+        maker.themes.push(other);
     }
     let program = maker.program(longer);
     (program, maker.themes)
@@ -165,6 +223,7 @@ impl Maker {
             Theme::Futexes => self.futex(),
             Theme::Waiting => self.waiting(),
             Theme::Unstructured => self.unstructured(),
+            Theme::Kernel => self.kernel(),
             Theme::Attempts => {
                 let forms =
                     [Form::Keeps, Form::Counts, Form::Adds, Form::Checks, Form::GivesUp(self.value()), Form::Marks];
@@ -357,6 +416,31 @@ impl Maker {
             4 => vec![Statement::Yield, self.atomic(), Statement::Yield],
             _ => vec![Statement::Retry(variable)],
         }
+    }
+
+    fn kernel(&mut self) -> Vec<Statement> {
+        let which = self.below(OBJECTS);
+        let value = 1 + self.value();
+        let patience = self.of(&[Mode::Wait, Mode::Try, Mode::Timed]);
+        let deed = match self.below(12) {
+            0..=2 => Deed::Put(which, value),
+            // A pipe is read by those who wait only: its flags are everybody's.
+            3 | 4 if which == 0 => Deed::Get(0, Mode::Wait),
+            3 | 4 => Deed::Get(1, self.of(&[Mode::Wait, Mode::Try, Mode::Loop])),
+            5 => Deed::Shut(which),
+            6 => Deed::Poll(patience),
+            7 | 8 => Deed::Add(which, value),
+            9 => Deed::Count(which, self.of(&[Mode::Wait, Mode::Try])),
+            _ => Deed::Event(patience),
+        };
+        let mut all = vec![Statement::Kernel(deed)];
+        // What is handed over with it.
+        if self.themes.contains(&Theme::Plain) && self.chance(2) {
+            let access = self.plain_access();
+            let gives = matches!(deed, Deed::Put(..) | Deed::Add(..) | Deed::Shut(_));
+            all.insert(usize::from(!gives), access);
+        }
+        all
     }
 
     /// Locks without order; some are misused.

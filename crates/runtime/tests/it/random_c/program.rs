@@ -2,6 +2,8 @@
 //!
 //! Invariant: a statement means the same to both, and neither knows the other.
 
+use super::kernel::Deed;
+
 /// The order that an atomic access asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
@@ -171,6 +173,10 @@ pub enum Statement {
         moved: u8,
         expected: Option<u8>,
     },
+    /// The same in assembly: the processor says what it orders, whatever the statement asks for.
+    Assembly(Box<Statement>),
+    /// Something with a pipe or its like.
+    Kernel(Deed),
     Yield,
     Nap,
     /// If what was seen last is this.

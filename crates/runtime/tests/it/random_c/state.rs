@@ -3,6 +3,7 @@
 //! Invariant: clocks say what happens before what, and nothing else depends on them; without anybody who looks they are all zero.
 
 use super::code::{Instruction, digit, failure};
+use super::kernel::Kernel;
 use super::program::{FLAVOURS, Mode, OBJECTS, Order, VARIABLES};
 
 const THREADS: usize = 5;
@@ -132,6 +133,8 @@ pub struct State {
     /// Of each thread, in the order of allocation.
     pub blocks: Vec<Vec<Block>>,
     pub places: [(Option<(u8, u8)>, Clock); OBJECTS],
+    /// Pipes and their like.
+    pub kernel: Kernel,
 }
 
 /// Every choice of some of them.
@@ -177,6 +180,7 @@ impl State {
         self.barriers.iter_mut().for_each(|barrier| barrier.1 = Clock::default());
         self.units.iter_mut().for_each(|units| units.1 = Clock::default());
         self.onces.iter_mut().for_each(|once| once.1 = Clock::default());
+        self.kernel.forget_clocks();
     }
 
     /// What the thread knows; what it does from now on is later.

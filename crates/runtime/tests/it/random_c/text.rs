@@ -3,6 +3,7 @@
 //! Invariant: every thread keeps what it sees in `r`; the first one tells all of them as the arguments of marked calls at the end, so that the
 //! set of histories is the set of outcomes.
 
+use super::kernel;
 use super::program::{ALL, FLAVOURS, Flavour, Form, Mode, OBJECTS, Order, Program, Statement, Update, VARIABLES};
 
 /// What stands at the top of every file. `O` keeps what was seen.
@@ -66,7 +67,7 @@ struct Writer<'a> {
 
 /// A file with one test for each program.
 pub fn file(programs: &[(u64, Program)]) -> String {
-    let mut text = PRELUDE.to_string();
+    let mut text = format!("{PRELUDE}{}", kernel::PRELUDE);
     for (number, program) in programs {
         let mut writer = Writer { program, number: *number, text: String::new() };
         writer.test();
@@ -145,6 +146,9 @@ impl Writer<'_> {
     /// What cannot be initialised where it is defined, as far as it is used.
     fn initialise(&mut self) {
         let (program, c11) = (self.program, self.program.c11);
+        if program.has(|statement| matches!(statement, Statement::Kernel(_))) {
+            self.line(&kernel::opens(c11));
+        }
         for (mutex, flavour) in FLAVOURS.iter().enumerate() {
             let uses = |statement: &Statement| match statement {
                 Statement::Lock(which, _) | Statement::Unlock(which) => *which == mutex,
@@ -204,9 +208,56 @@ impl Writer<'_> {
         }
     }
 
+    /// An access in assembly; the registers have the size of the variable.
+    fn assembly(&self, access: &Statement) -> String {
+        let of = |v: &usize, value: &u8, text: &str| {
+            let name = self.variable(*v);
+            let seen = if matches!(access, Statement::Store(..)) { String::new() } else { self.seen(*v, "x") };
+            format!(
+                "{{ __typeof__({name}) x = (__typeof__(x)){value}; __asm__ __volatile__({text} : : \"memory\", \"cc\"); {seen} }}"
+            )
+            .replace("VARIABLE", &name)
+        };
+        let both = |text: &str| format!("\"lock; {text} %0, %1\" : \"+q\"(x), \"+m\"(VARIABLE)");
+        match access {
+            Statement::Load(v, _) => of(v, &0, "\"mov %1, %0\" : \"=q\"(x), \"+m\"(VARIABLE)"),
+            Statement::Store(v, value, _) => of(v, value, "\"mov %0, %1\" : \"+q\"(x), \"+m\"(VARIABLE)"),
+            Statement::Update(Update::Exchange, v, value, _) => of(v, value, &both("xchg").replace("lock; ", "")),
+            Statement::Update(Update::Add, v, value, _) => of(v, value, &both("xadd")),
+            Statement::Update(Update::Sub, v, value, _) => of(v, &value.wrapping_neg(), &both("xadd")).replacen(
+                &format!("(__typeof__(x)){}", value.wrapping_neg()),
+                &format!("(__typeof__(x))-{value}"),
+                1,
+            ),
+            Statement::Exchange { variable: v, expected, new, .. } => {
+                let (name, wide) = (self.variable(*v), self.program.widths[*v] == 128);
+                let (expected, new) = (self.constant(*v, *expected), self.constant(*v, *new));
+                let (text, inputs) = if wide {
+                    (
+                        "unsigned long a = (unsigned long)e, d = (unsigned long)(e >> 64); __asm__ __volatile__(\"lock; cmpxchg16b %1\\n\\tsete %0\" \
+                         : \"=q\"(done), \"+m\"(VARIABLE), \"+a\"(a), \"+d\"(d)",
+                        "\"b\"((unsigned long)n), \"c\"((unsigned long)(n >> 64)) : \"memory\", \"cc\"); e = (wide)d << 64 | a;",
+                    )
+                } else {
+                    (
+                        "__asm__ __volatile__(\"lock; cmpxchg %3, %1\\n\\tsete %0\" : \"=q\"(done), \"+m\"(VARIABLE), \"+a\"(e)",
+                        "\"r\"(n) : \"memory\", \"cc\");",
+                    )
+                };
+                let text = text.replace("VARIABLE", &name);
+                let seen = self.seen(*v, "e");
+                format!(
+                    "{{ __typeof__({name}) e = {expected}, n = {new}; unsigned char done; {text} : {inputs} {seen} O(done); }}"
+                )
+            }
+            other => panic!("no assembly for {other:?}"),
+        }
+    }
+
     fn memory(&self, statement: &Statement) -> Option<String> {
         let name = |variable: &usize| self.variable(*variable);
         Some(match statement {
+            Statement::Assembly(access) => self.assembly(access),
             Statement::Load(v, o) => self.seen(*v, &format!("__atomic_load_n(&{}, {})", name(v), order(*o))),
             Statement::Store(v, value, o) => {
                 format!("__atomic_store_n(&{}, {}, {});", name(v), self.constant(*v, *value), order(*o))
@@ -419,6 +470,7 @@ impl Writer<'_> {
             }
             Statement::Detach(other) if c11 => format!("thrd_detach(tid[{other}]);"),
             Statement::Detach(other) => format!("pthread_detach(id[{other}]);"),
+            Statement::Kernel(deed) => kernel::text(*deed),
             Statement::Yield if c11 => "thrd_yield();".into(),
             Statement::Yield => "sched_yield();".into(),
             Statement::Nap if c11 => "thrd_sleep(&soon, NULL);".into(),

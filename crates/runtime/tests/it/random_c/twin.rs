@@ -63,13 +63,13 @@ pub fn possible(program: &Program) -> Option<Possible> {
 
 impl Twin<'_> {
     fn follow(&self, state: &State, found: &mut Possible, open: &mut Vec<State>) {
-        if state.threads[0].ended {
-            if state.threads.iter().any(|thread| thread.created && !thread.ended) {
-                found.kinds.insert("leaked-thread");
-            } else {
-                found.outcomes.insert(self.outcome(state));
+        let returned = state.threads[0].ended;
+        if returned {
+            found.outcomes.insert(self.outcome(state));
+            if state.threads.iter().all(|thread| !thread.created || thread.ended) {
+                return;
             }
-            return;
+            found.kinds.insert("leaked-thread");
         }
         let mut stuck = true;
         for thread in 0..state.threads.len() {
@@ -83,6 +83,7 @@ impl Twin<'_> {
                 }
             }
         }
+        // Of threads that are left over only those that wait for one another in a circle are stuck: any that never end may be.
         if stuck {
             found.kinds.insert("stuck");
         }
@@ -327,6 +328,7 @@ impl Twin<'_> {
             Statement::UnlockBoth(which) => return next.unlock_shared(thread, *which),
             Statement::Wait { condition, mutex, .. } => return self.wait(next, thread, *condition, *mutex),
             Statement::Take(which, mode) => return next.take_unit(thread, *which, *mode),
+            Statement::Kernel(deed) => return next.kernel(thread, *deed, self.program.c11),
             _ => return self.others(next, thread, statement),
         };
         wrong.map_or_else(Step::Wrong, |()| Step::one(next))

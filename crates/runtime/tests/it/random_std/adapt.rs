@@ -77,6 +77,7 @@ impl Adapter {
     fn one(&self, statement: &Statement) -> Option<Statement> {
         let rust = self.library == Library::Rust;
         Some(match statement.clone() {
+            Statement::Assembly(access) => return self.one(&access),
             Statement::Lock(mutex, mode) => self.lock(mutex, mode),
             Statement::Unlock(mutex) => Statement::Unlock(self.mutex(mutex)),
             Statement::Wait { condition, mutex, timed } => {

@@ -9,20 +9,20 @@ use selvedge_protocol::{
 
 use super::*;
 
-fn step(thread: u8, verb: Verb, object: u64, old: u64, new: Option<u64>) -> Step {
+fn step(thread: u16, verb: Verb, object: u64, old: u64, new: Option<u64>) -> Step {
     let on = if matches!(verb, Verb::Lock | Verb::Unlock) { Class::Lock } else { Class::Memory };
     of_kind(thread, StepKind::Access(Access { verb, on, object, size: 4, old, new }))
 }
 
-fn of_kind(thread: u8, kind: StepKind) -> Step {
+fn of_kind(thread: u16, kind: StepKind) -> Step {
     Step { thread, kind, place: None, callers: vec![] }
 }
 
-fn call(thread: u8, operation: &str) -> Step {
+fn call(thread: u16, operation: &str) -> Step {
     of_kind(thread, StepKind::Call { operation: Some(operation.into()) })
 }
 
-fn returns(thread: u8, result: &str) -> Step {
+fn returns(thread: u16, result: &str) -> Step {
     of_kind(thread, StepKind::Return { result: Some(result.into()) })
 }
 
