@@ -51,6 +51,13 @@ impl Threads {
         self.first
     }
 
+    /// These become the first [`Threads::WORD`] threads, where there are no others.
+    #[inline(always)]
+    pub fn put_word(&mut self, first: u64) {
+        debug_assert!(self.more().is_none_or(|more| *more == NONE), "no others are in it");
+        self.first = first;
+    }
+
     /// The same where all that can be in it are those.
     #[inline(always)]
     pub fn few(&self) -> Option<u64> {

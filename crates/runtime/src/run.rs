@@ -323,7 +323,9 @@ impl Run {
         objects.clear();
         races.renew(search.looks_for_races());
         callers.clear();
-        plain.clear();
+        if !plain.is_empty() {
+            plain.clear();
+        }
         *other = None;
         operations.clear();
         recorder.renew(&search.lineup);

@@ -51,7 +51,7 @@ impl Control {
     fn ready_word(&mut self) -> u64 {
         let ready = self.run.alive.word() & !self.run.waiting.word();
         if ready != self.run.ready.word() {
-            self.show(Threads::of_word(ready), Threads::new());
+            self.show_word(ready);
         }
         ready
     }
@@ -174,9 +174,24 @@ impl Control {
             enabled |= u64::from(can) << thread;
         }
         if (enabled, 0) != (self.run.ready.word(), self.run.held.word()) {
-            self.show(Threads::of_word(enabled), Threads::new());
+            self.show_word(enabled);
         }
         enabled
+    }
+
+    /// Notes who is ready, where that has changed, there are few threads, and nobody is held.
+    #[inline(never)]
+    fn show_word(&mut self, ready: u64) {
+        let run = &mut self.run;
+        let mut rest = (ready ^ run.ready.word() | run.held.word()) & run.alive.word();
+        run.ready.put_word(ready);
+        run.held.put_word(0);
+        while rest != 0 {
+            let thread = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            run.pending[usize::from(run.slots[thread])].readiness =
+                if ready >> thread & 1 == 1 { Readiness::Ready } else { Readiness::Blocked };
+        }
     }
 
     /// Notes who is ready and who is held, where that has changed.

@@ -227,15 +227,23 @@ impl Objects {
         if locks | self.onces.len() | self.barriers.len() | self.in_heap.len() != 0 {
             self.forget_locks();
         }
+        let rare = self.blocked.len() | self.assembled.len() | self.foreign.len();
+        if rare != 0 || self.doubt.is_some() || !self.descriptors.is_untouched() {
+            self.forget_rare();
+        }
         self.exceptions_shared = false;
         self.ready_at_exit.clear();
+        (self.unseen, self.unseen_by_two) = (0, 0);
+        self.keys.clear();
+    }
+
+    #[inline(never)]
+    fn forget_rare(&mut self) {
         self.blocked.clear();
         self.assembled.clear();
-        (self.unseen, self.unseen_by_two) = (0, 0);
         self.foreign.clear();
         self.doubt = None;
         self.descriptors.clear();
-        self.keys.clear();
     }
 
     #[inline(never)]

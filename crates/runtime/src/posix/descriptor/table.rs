@@ -178,9 +178,13 @@ impl Descriptors {
 
     /// Forgets all.
     pub fn clear(&mut self) {
-        if !self.known.is_empty() {
-            *self = Descriptors::default();
-        }
+        *self = Descriptors::default();
+    }
+
+    /// Whether nobody has made any in this run.
+    #[inline(always)]
+    pub fn is_untouched(&self) -> bool {
+        self.known.is_empty()
     }
 
     /// Whether the number has stood for something of ours in this run.
