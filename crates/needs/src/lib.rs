@@ -39,6 +39,8 @@ pub enum Need {
     Histories,
     /// OpenMP's library.
     OpenMp,
+    /// Libraries of a newer system, in the directory that `SELVEDGE_OTHER_LIBC` names.
+    OtherLibc,
     /// The version of rustc whose numbers of runs are written down.
     Rustc,
     /// Rust's standard library as bitcode, and the linker that instruments it: parts of toolchains for x86-64 Linux from rustup.
@@ -47,7 +49,7 @@ pub enum Need {
 
 impl Need {
     /// All of them.
-    pub const ALL: [Need; 14] = [
+    pub const ALL: [Need; 15] = [
         Need::BoostTest,
         Need::Browser,
         Need::Catch2,
@@ -60,6 +62,7 @@ impl Need {
         Need::Gdb,
         Need::Histories,
         Need::OpenMp,
+        Need::OtherLibc,
         Need::Rustc,
         Need::StandardLibrary,
     ];
@@ -79,6 +82,7 @@ impl Need {
             Need::Gdb => "gdb",
             Need::Histories => "histories",
             Need::OpenMp => "openmp",
+            Need::OtherLibc => "other-libc",
             Need::Rustc => "rustc",
             Need::StandardLibrary => "standard-library",
         }

@@ -3,12 +3,13 @@
 //! `dpor` counts with loops that only try again recognised, `dpor-all` without.
 //!
 //! `SELVEDGE_UPDATE=1` writes the numbers instead of comparing them. `SELVEDGE_CAMPAIGN=1` replays every failure a hundred times
-//! instead of twice, and tries every clang.
+//! instead of twice, and tries every clang. `SELVEDGE_OTHER_LIBC` is the directory of another system's libraries.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use selvedge_driver::{Program, Subject};
+use selvedge_needs::Need;
 use selvedge_protocol::{CoverageRecord, Finding, Search, Settings};
 
 use crate::build::{build, build_with, campaign, compilers_with_clang, programs, scratch, session, settings};
@@ -125,4 +126,34 @@ fn verdicts_with_clang() {
         }
         println!("{cc}: every verdict");
     }
+}
+
+/// The same verdicts with libraries of another system, which `SELVEDGE_OTHER_LIBC` names: what the runtime knows of glibc's memory is not of one version.
+#[test]
+fn verdicts_with_another_libc() {
+    let Some(libraries) = other_libc() else { return };
+    let flags = [
+        format!("-Wl,--dynamic-linker={libraries}/ld-linux-x86-64.so.2"),
+        // Unlike a path of the newer kind, it holds for what libraries need as well.
+        format!("-Wl,--disable-new-dtags,-rpath,{libraries}"),
+    ];
+    let version = std::fs::read(format!("{libraries}/libc.so.6")).expect("libc");
+    let ours = PathBuf::from("/lib/x86_64-linux-gnu/libc.so.6");
+    assert!(!ours.exists() || std::fs::read(ours).expect("libc") != version, "it is another libc");
+    for (path, verdict) in programs() {
+        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        let directory = scratch(&format!("other-libc-{verdict}-{name}"));
+        let program = build_with("gcc", &path, &flags.each_ref().map(String::as_str), &directory);
+        let case = Case { program, directory, verdict, name: format!("{name} (another libc)") };
+        case.check(Search::Bounded, true);
+    }
+}
+
+/// The directory with the dynamic linker, libc and libstdc++ of a newer system, which run what is compiled here.
+fn other_libc() -> Option<String> {
+    let directory = std::env::var("SELVEDGE_OTHER_LIBC").ok();
+    if directory.is_none() {
+        selvedge_needs::skip(Need::OtherLibc, "SELVEDGE_OTHER_LIBC names no directory");
+    }
+    directory
 }
