@@ -10,7 +10,7 @@
 //! | `block` | what libc keeps of a thread | it is not put back |
 //! | `left_over` | atomic updates that the compiler's pass has left in the code | `prepare` does nothing: they are not seen |
 //! | `replace` | functions of the program that others take the place of | false: assertions of test frameworks are not understood |
-//! | `unseen`, `assembly` | accesses that no pass announces | their entry points do nothing: no call is put before such accesses |
+//! | `unseen`, `assembly`, `live` | accesses that no pass announces, and which registers are part of a thread's state there | their entry points do nothing: no call is put before such accesses |
 //! | `patched` | what synchronises in code that others compiled, and in assembly of Rust | `prepare` does nothing: it is not seen |
 //! | `step`, `dead` | excursions of [`crate::retry`] | `step::prepare` answers false: every attempt that fails is explored |
 //! | `unused` | counters that nobody looks at, for [`crate::endless`] | false: such a livelock is unknown |

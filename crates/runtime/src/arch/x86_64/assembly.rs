@@ -10,7 +10,7 @@ use selvedge_explore::Kind;
 use selvedge_protocol::{Cause, Out};
 
 use super::frame::{Frame, condition};
-use super::unseen::{BETWEEN, Touched, at, name, note, touched};
+use super::unseen::{BETWEEN, Decoded, Hidden, Touched, at, name, note_live, touched};
 use super::{answer, step, switch};
 use crate::abi::atomic::{self, Outcome, Told};
 use crate::abi::{plain, wide};
@@ -39,10 +39,18 @@ unsafe extern "C" fn before(frame: *mut Frame) {
     let frame = unsafe { &mut *frame };
     let decoded = at(frame);
     let instruction = &decoded.instruction;
-    note(frame, instruction);
+    note_live(frame, decoded);
     if fences(instruction) || answer::answers(frame, instruction) || computes(instruction) {
         return;
     }
+    let hidden = Hidden::new(frame, decoded);
+    act(frame, decoded);
+    hidden.show(frame);
+}
+
+/// Makes the steps of an instruction.
+fn act(frame: &Frame, decoded: &'static Decoded) {
+    let instruction = &decoded.instruction;
     let mut shared = match touched(frame, decoded) {
         Some(all) if !leaves(instruction) => all,
         _ => give_up(instruction),

@@ -439,13 +439,13 @@ enum Then {
 }
 
 /// What a call or jump through a word of the linker's table leads to.
-fn slot(instruction: &Instruction) -> Option<u64> {
+pub(super) fn slot(instruction: &Instruction) -> Option<u64> {
     let address = instruction.is_ip_rel_memory_operand().then(|| instruction.ip_rel_memory_address())?;
     excursion::fixed_word(address)
 }
 
 /// Where a stub of the linker leads to.
-fn stub(target: u64) -> Option<u64> {
+pub(super) fn stub(target: u64) -> Option<u64> {
     let mut instruction = decode(target)?;
     if instruction.mnemonic() == Mnemonic::Endbr64 {
         instruction = decode(instruction.next_ip())?;
@@ -453,7 +453,8 @@ fn stub(target: u64) -> Option<u64> {
     if instruction.flow_control() == FlowControl::IndirectBranch { slot(&instruction) } else { None }
 }
 
-fn decode(pc: u64) -> Option<Instruction> {
+/// The instruction at an address of the code under test.
+pub(super) fn decode(pc: u64) -> Option<Instruction> {
     let end = excursion::code_end(pc)?;
     // SAFETY: inside an executable segment.
     let bytes = unsafe { std::slice::from_raw_parts(pc as *const u8, (end - pc).min(15) as usize) };

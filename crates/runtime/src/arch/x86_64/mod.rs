@@ -9,6 +9,7 @@ mod frame;
 pub mod kernel;
 pub mod left_over;
 pub mod list;
+mod live;
 pub mod patched;
 pub mod replace;
 pub mod site;

@@ -4,7 +4,7 @@
 //! Most are plain accesses like those that are announced: structures that are passed and returned by value, blocks that gcc copies and clears inline.
 //! Inline assembly is looked at in the same way; what it does beyond that is not controlled.
 
-use std::cell::UnsafeCell;
+use std::cell::{OnceCell, UnsafeCell};
 use std::collections::HashMap;
 
 use iced_x86::{
@@ -15,6 +15,7 @@ use selvedge_explore::Access;
 use selvedge_protocol::{Cause, Out};
 
 use super::frame::{Frame, RED_ZONE, VECTORS, VECTORS_ALIGNED, place};
+use super::live::{self, Live};
 use super::{patched, site, switch};
 use crate::abi::plain::look_at;
 use crate::control::{active, private, with};
@@ -45,9 +46,16 @@ pub struct Decoded {
     /// Whether it was found in the machine code ([`patched`]).
     pub patched: bool,
     memory: Vec<UsedMemory>,
+    live: OnceCell<Live>,
 }
 
-struct Cell(UnsafeCell<Option<HashMap<u64, Decoded>>>);
+impl Decoded {
+    fn live(&self) -> Live {
+        *self.live.get_or_init(|| live::from(&self.instruction))
+    }
+}
+
+struct Cell(UnsafeCell<Option<HashMap<u64, Box<Decoded>>>>);
 
 // SAFETY: used by the one thread that is under control.
 unsafe impl Sync for Cell {}
@@ -77,16 +85,16 @@ fn decode(pc: u64) -> Decoded {
     let instruction = original.unwrap_or_else(|| Decoder::with_ip(64, bytes, pc, DecoderOptions::NONE).decode());
     let mut factory = InstructionInfoFactory::new();
     let info = factory.info_options(&instruction, InstructionInfoOptions::NO_REGISTER_USAGE);
-    Decoded { instruction, patched, memory: info.used_memory().to_vec() }
+    Decoded { instruction, patched, memory: info.used_memory().to_vec(), live: OnceCell::new() }
 }
 
 /// The instruction that a thread is at.
 pub fn at(frame: &Frame) -> &'static Decoded {
     // SAFETY: the return address lies above the registers.
     let back = unsafe { (&raw const *frame).add(1).cast::<u64>().read() };
-    // SAFETY: one thread is under control, and this is it; nothing is put in while somebody looks at what is there.
+    // SAFETY: one thread is under control, and this is it. What is there stays where it is when others put something in, and is never taken out.
     let decoded = unsafe { (*DECODED.0.get()).get_or_insert_with(HashMap::new) };
-    decoded.entry(back + UNDO).or_insert_with_key(|&pc| decode(pc))
+    decoded.entry(back + UNDO).or_insert_with_key(|&pc| Box::new(decode(pc)))
 }
 
 /// Where a thread goes on that passes over its instruction.
@@ -206,11 +214,73 @@ fn repeated(frame: &Frame, instruction: &Instruction) -> Option<Vec<Touched>> {
 }
 
 /// Notes where the thread is, as an entry point would. All that a thread is at a call lies in its stack and in what calls preserve; here the other registers
-/// are part of it, which [`crate::save_registers`] has put below the stack pointer.
-pub fn note(frame: &Frame, instruction: &Instruction) {
+/// are part of it. [`crate::save_registers`] has put them below the stack pointer, the vectors below the others.
+fn note(frame: &Frame, instruction: &Instruction, lowest: u64) {
     let preserved = [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14, Register::R15];
-    let saved = (&raw const *frame as u64 - VECTORS) & !(VECTORS_ALIGNED - 1);
-    site::note(instruction.next_ip(), saved, preserved.map(|register| frame.get(register, BETWEEN)));
+    site::note(instruction.next_ip(), lowest, preserved.map(|register| frame.get(register, BETWEEN)));
+}
+
+/// The same at inline assembly, where threads wait: what nobody reads again is no part of what a thread is, and [`Hidden`] sees to the rest of that.
+pub fn note_live(frame: &Frame, decoded: &Decoded) {
+    let saved = vectors(frame);
+    let everything = decoded.live().vectors || computes_on_stack(saved);
+    note(frame, &decoded.instruction, if everything { saved } else { &raw const *frame as u64 });
+}
+
+/// What a thread's registers held that nobody reads: while it waits they are the same for all that is alike.
+pub struct Hidden {
+    registers: [u64; 15],
+    flags: u64,
+    live: Live,
+}
+
+/// The flags that arithmetic sets.
+const STATUS: u64 = 0x8d5;
+
+impl Hidden {
+    /// Clears what nobody reads from the instruction on.
+    pub fn new(frame: &mut Frame, decoded: &Decoded) -> Self {
+        let hidden = Hidden { registers: frame.registers, flags: frame.flags, live: decoded.live() };
+        hidden.fill(frame, 0, 0);
+        hidden
+    }
+
+    /// Puts it back. Where the runtime checks itself it leaves something else there: whoever reads it after all goes wrong, and is noticed.
+    pub fn show(self, frame: &mut Frame) {
+        const POISON: u64 = 0x5ead_5ead_5ead_5ead;
+        (frame.registers, frame.flags) = (self.registers, self.flags);
+        if cfg!(debug_assertions) {
+            self.fill(frame, POISON, !self.flags);
+            if !self.live.vectors && !computes_on_stack(vectors(frame)) {
+                const LOWER_HALVES: (u64, usize) = (160, 256);
+                // SAFETY: the entry point has saved the registers there, and takes them back.
+                unsafe { ((vectors(frame) + LOWER_HALVES.0) as *mut u8).write_bytes(POISON as u8, LOWER_HALVES.1) };
+            }
+        }
+    }
+
+    /// Fills the registers that nobody reads.
+    fn fill(&self, frame: &mut Frame, value: u64, flags: u64) {
+        const STACK: usize = 4;
+        for number in (0..16).filter(|&number| number != STACK && self.live.general >> number & 1 == 0) {
+            frame.registers[number - usize::from(number > STACK)] = value;
+        }
+        if !self.live.flags {
+            frame.flags = frame.flags & !STATUS | flags & STATUS;
+        }
+    }
+}
+
+/// Where the vector registers were saved.
+fn vectors(frame: &Frame) -> u64 {
+    (&raw const *frame as u64 - VECTORS) & !(VECTORS_ALIGNED - 1)
+}
+
+/// Whether something lies on the stack of the old coprocessor, by what was saved of it.
+fn computes_on_stack(saved: u64) -> bool {
+    const TAGS: u64 = 4;
+    // SAFETY: the entry point has saved the registers there.
+    unsafe { *((saved + TAGS) as *const u8) != 0 }
 }
 
 /// How an instruction is called in messages.
@@ -227,7 +297,7 @@ unsafe extern "C" fn look(frame: *mut Frame) {
     let frame = unsafe { &*frame };
     let decoded = at(frame);
     remember(decoded);
-    note(frame, &decoded.instruction);
+    note(frame, &decoded.instruction, vectors(frame));
     let pc = decoded.instruction.next_ip();
     let Some(all) = touched(frame, decoded) else { fail(Cause::Out(Out::Unknown(name(&decoded.instruction))), pc) };
     for touched in all {
