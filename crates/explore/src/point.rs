@@ -215,6 +215,11 @@ pub trait Strategy {
         false
     }
 
+    /// Whether the last run was not what the runs before it say: the program did not repeat itself. Such a run may have come to its end, with fewer decisions.
+    fn diverged(&self) -> bool {
+        false
+    }
+
     /// How many runs were ended because they could only have repeated others.
     fn redundant(&self) -> u64 {
         0

@@ -237,7 +237,7 @@ fn deep(control: &Control) -> Option<Deep> {
 }
 
 /// Threads that were there before the search and take no part in it: a pool that was made too early, as a rule.
-fn bystanders() -> Bystanders {
+pub fn bystanders() -> Bystanders {
     Bystanders(freeze::bystanders() as u32)
 }
 

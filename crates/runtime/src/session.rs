@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use selvedge_explore::{Bounded, Classes, Coverage, Dfs, Dpor, End, Pct, Random, Replay, Stop, Strategy};
+use selvedge_explore::{Bounded, Classes, Coverage, Dfs, Dpor, End, Pct, Random, Replay, Strategy};
 use selvedge_protocol::channel::{Begun, DIRECTORY_VARIABLE, SETTINGS_VARIABLE};
 use selvedge_protocol::{
     Cause, CoverageRecord, Finding, FindingKind, Report, Search, SearchTrouble, Settings, TestReport,
@@ -494,6 +494,12 @@ fn search_classes(
     settings: &Settings,
     globals: &Snapshot,
     allowed: &Allowed,
+/// A run that came to its end with fewer decisions than it was to repeat.
+fn early_end(control: &Control) -> Option<Failure> {
+    let cause = || Cause::Diverged { step: control.run.trace.len() as u64, bystanders: finding::bystanders() };
+    control.search.strategy.diverged().then(|| Failure::new(cause(), 0))
+}
+
     report: &mut TestReport,
     noted: &mut Noted,
 ) -> Option<Coverage> {
@@ -533,14 +539,16 @@ fn search_classes(
                 noted.unseen = unseen_in(control, report);
             }
             control.tell_strategy(end);
-            found
+            found.or_else(|| {
+                early_end(control).map(|early| finding::of_failure(control, early, &report.test, report.runs))
+            })
         });
         if let Some(found) = found {
             if !report.knows(&found) {
                 report.keep(trace_back(test, globals, found));
             }
             let ends = report.ends_search() && !settings.keep_going || report.asks_for_steps();
-            if ends || matches!(end, End::Stopped(Stop::Diverged(_))) {
+            if ends || with(|control| control.search.strategy.diverged()) {
                 return None;
             }
         }

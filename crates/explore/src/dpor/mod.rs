@@ -352,6 +352,10 @@ impl Strategy for Dpor {
         picked.chosen
     }
 
+    fn diverged(&self) -> bool {
+        self.diverged
+    }
+
     fn finish(&mut self, run: &Run<'_>) {
         match run.end {
             End::Stopped(Stop::Diverged(_)) => self.diverged = true,

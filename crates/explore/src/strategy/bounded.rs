@@ -232,6 +232,10 @@ impl Strategy for Bounded {
         self.unfair
     }
 
+    fn diverged(&self) -> bool {
+        self.search.diverged()
+    }
+
     fn finish(&mut self, run: &Run<'_>) {
         self.unfair += u64::from(run.end == End::Stopped(Stop::Unfair));
         self.truncated |= run.end == End::Truncated;

@@ -109,6 +109,10 @@ impl Strategy for Serial {
         self.search.result(options)
     }
 
+    fn diverged(&self) -> bool {
+        self.search.diverged()
+    }
+
     fn finish(&mut self, run: &Run<'_>) {
         self.search.ended(run.end);
     }

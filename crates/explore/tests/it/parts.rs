@@ -117,5 +117,9 @@ fn a_part_that_does_not_fit_is_noticed() {
         let mut dfs = Dfs::of_part(&Part::Tree { ranks, fixed: 0 }).expect("a tree");
         let (coverage, _) = explore(&program, &mut dfs, 10, |_, _, _| {});
         assert_eq!(coverage, Some(Coverage::Partial));
+        assert!(dfs.diverged(), "also where the run has come to its end");
     }
+    let mut fits = Dfs::new();
+    explore(&program, &mut fits, 10, |_, _, _| {});
+    assert!(!fits.diverged());
 }
