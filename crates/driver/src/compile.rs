@@ -14,7 +14,7 @@ use std::process::Command;
 pub use assembler::{ASSEMBLER, assemble};
 use assembly::{Author, with_calls};
 
-use crate::headers::BEFORE_LIBSTDCXX;
+use crate::headers::{BEFORE_LIBSTDCXX, UNDECLARED_NAME};
 
 /// A file to compile.
 pub type Source = PathBuf;
@@ -297,6 +297,25 @@ impl Compiler {
         self.invoke(&program, arguments)
     }
 
+    /// Compiles to assembly, and says with which flags: a C file with what compilers know of functions that it does not declare, unless it declares them in another way.
+    fn declared(
+        &self,
+        program: &str,
+        flags: Vec<OsString>,
+        cpp: bool,
+        to_assembly: &[&OsStr],
+    ) -> Result<Vec<OsString>, CompileError> {
+        let with = |flags: &[OsString]| {
+            flags.iter().cloned().chain(to_assembly.iter().map(|&one| one.to_owned())).collect::<Vec<_>>()
+        };
+        let undeclared = ["-include".into(), self.include.join(UNDECLARED_NAME).into_os_string()];
+        let all = [&flags[..], &undeclared].concat();
+        if !cpp && self.invoke(program, with(&all)).is_ok() {
+            return Ok(all);
+        }
+        self.invoke(program, with(&flags)).map(|()| flags)
+    }
+
     /// Compiles to assembly: once more with marks in it if there are barriers that leave nothing there.
     fn compile_to_text(
         &self,
@@ -308,22 +327,23 @@ impl Compiler {
     ) -> Result<(), CompileError> {
         let (rule, preprocessed) = (text.with_extension("d"), text.with_extension("i"));
         let file = |error: std::io::Error| CompileError::File(text.to_path_buf(), error);
-        let with = |more: &[&OsStr]| {
-            let more = more.iter().map(|&one| one.to_owned());
-            flags.iter().cloned().chain(more).collect::<Vec<_>>()
-        };
         let (to, rule_to) = (["-o".as_ref(), text.as_os_str()], ["-MD".as_ref(), "-MF".as_ref(), rule.as_os_str()]);
-        self.invoke(program, with(&[&["-S".as_ref(), source.as_os_str()], &to[..], &rule_to].concat()))?;
+        let first = [&["-S".as_ref(), source.as_os_str()], &to[..], &rule_to].concat();
+        let declared = self.declared(program, flags.clone(), cpp, &first)?;
         if !barriers::any(&barriers::files(&std::fs::read_to_string(&rule).map_err(file)?)) {
             return Ok(());
         }
-        self.invoke(program, with(&["-E".as_ref(), source.as_os_str(), "-o".as_ref(), preprocessed.as_os_str()]))?;
+        let with = |flags: &[OsString], more: &[&OsStr]| {
+            flags.iter().cloned().chain(more.iter().map(|&one| one.to_owned())).collect::<Vec<_>>()
+        };
+        let expand = ["-E".as_ref(), source.as_os_str(), "-o".as_ref(), preprocessed.as_os_str()];
+        self.invoke(program, with(&declared, &expand))?;
         let whole = std::fs::read(&preprocessed).map_err(file)?;
         std::fs::write(&preprocessed, barriers::marked(&String::from_utf8_lossy(&whole))).map_err(file)?;
         // What there is to warn of has been said. The text is in the language that it was in, without what is left to the preprocessor.
         let language = if cpp { "c++-cpp-output" } else { "cpp-output" };
         let again = ["-w".as_ref(), "-x".as_ref(), language.as_ref(), "-S".as_ref(), preprocessed.as_os_str()];
-        self.invoke(program, with(&[&again[..], &to].concat()))
+        self.invoke(program, with(&flags, &[&again[..], &to].concat()))
     }
 
     /// Whether the compiler takes C++ before C++20 for what it compiles. It asks the compiler, where the flags say nothing.
