@@ -93,6 +93,9 @@ pub struct Settings {
     pub reuse: Reuse,
     /// Only the test with this name.
     pub test: Option<String>,
+    /// What the program's own `main` gets behind its name, where that is the test.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
     /// Which call of `selvedge::explore` at that place it was, counted from 1. A replay repeats that one only.
     pub call: u32,
     /// Go on after a finding, up to one of each kind and place.
@@ -136,6 +139,7 @@ impl Default for Settings {
             time_max: None,
             reuse: Reuse::Fifo,
             test: None,
+            arguments: vec![],
             call: 0,
             keep_going: false,
             races: true,

@@ -26,6 +26,8 @@ pub enum SearchTrouble {
         /// The object.
         object: String,
     },
+    /// Arguments for a `main`, and a program with tests of its own.
+    ArgumentsOfTests,
     /// The addresses of the controlled heap are taken.
     HeapTaken,
     /// The system allows no more threads.

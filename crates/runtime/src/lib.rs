@@ -28,6 +28,7 @@
 
 mod abi;
 mod arch;
+mod arguments;
 mod clock;
 mod control;
 mod debug;

@@ -15,6 +15,7 @@ use selvedge_protocol::{
 
 use crate::abi::frameworks;
 use crate::arch::{kernel, left_over, patched, switch};
+use crate::arguments::Arguments;
 use crate::control::{self, Body, Control, Left, with};
 use crate::fiber::{self, Fiber};
 use crate::finding::Failure;
@@ -36,11 +37,12 @@ pub struct Test {
     pub argument: *mut c_void,
 }
 
-/// What the program registered, and its `main`.
+/// What the program registered, its `main`, and what that gets.
 #[derive(Default)]
 struct Registry {
     tests: Vec<Test>,
     main: usize,
+    arguments: Arguments,
 }
 
 struct Cell(UnsafeCell<Option<Registry>>);
@@ -88,11 +90,11 @@ pub fn runs_main() -> bool {
 unsafe extern "C" fn run_main(_: *mut c_void) -> *mut c_void {
     RUNS_MAIN.store(true, Ordering::Relaxed);
     let main = registry().main;
-    // SAFETY: the program's `main`; it gets no arguments.
+    let (count, arguments) = registry().arguments.renew();
+    // SAFETY: the program's `main`; what it gets lasts, and ends as the language says.
     let code = unsafe {
-        let main = std::mem::transmute::<usize, unsafe extern "C" fn(c_int, *const *const c_char) -> c_int>(main);
-        let arguments = [c"test".as_ptr(), std::ptr::null()];
-        main(1, arguments.as_ptr())
+        let main = std::mem::transmute::<usize, unsafe extern "C" fn(c_int, *mut *mut c_char) -> c_int>(main);
+        main(count, arguments)
     };
     if code != 0 {
         fiber::fail(Cause::MainReturned(code), 0);
@@ -165,18 +167,22 @@ extern "C" fn run_tests() -> c_int {
     let begun = Begun::new(&directory, settings.test.as_deref().unwrap_or("tests"));
     let mut tests = registry().tests.clone();
     let mut objects = lineup::registered();
+    let mut report = Report::default();
     if tests.is_empty() && objects.is_empty() && !process::is_own_main(registry().main as *mut c_void) {
+        registry().arguments = Arguments::new(&settings.arguments);
         tests.push(Test { name: "main".into(), body: run_main, argument: std::ptr::null_mut() });
+    } else if !settings.arguments.is_empty() {
+        report.error = Some(SearchTrouble::ArgumentsOfTests);
     }
     if let Some(wanted) = &settings.test {
         tests.retain(|test| test.name == *wanted);
         objects.retain(|object| object == wanted);
     }
-    let mut report = Report::default();
     if !registry().tests.is_empty() || !lineup::registered().is_empty() {
         frameworks::prepare();
     }
     match prepare(&settings) {
+        _ if report.error.is_some() => {}
         Err(error) => report.error = Some(error),
         Ok(()) => {
             report.tests.extend(tests.iter().map(|test| explore(test, &settings)));
@@ -488,18 +494,18 @@ pub fn search(
     coverage.map(|coverage| if noted.partly { Coverage::Partial } else { coverage })
 }
 
-/// The same, where data races are looked for in one run of each class, or in every run.
-fn search_classes(
-    test: &Test,
-    settings: &Settings,
-    globals: &Snapshot,
-    allowed: &Allowed,
 /// A run that came to its end with fewer decisions than it was to repeat.
 fn early_end(control: &Control) -> Option<Failure> {
     let cause = || Cause::Diverged { step: control.run.trace.len() as u64, bystanders: finding::bystanders() };
     control.search.strategy.diverged().then(|| Failure::new(cause(), 0))
 }
 
+/// The same, where data races are looked for in one run of each class, or in every run.
+fn search_classes(
+    test: &Test,
+    settings: &Settings,
+    globals: &Snapshot,
+    allowed: &Allowed,
     report: &mut TestReport,
     noted: &mut Noted,
 ) -> Option<Coverage> {

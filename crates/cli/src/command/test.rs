@@ -12,7 +12,7 @@ use std::time::Instant;
 use clap::Args;
 use selvedge_driver::{self as driver, RunError, Watch};
 use selvedge_history::{Budget, Limit};
-use selvedge_protocol::{self as protocol, ObjectOptions, ObjectReport, TestReport, words};
+use selvedge_protocol::{self as protocol, ObjectOptions, ObjectReport, SearchTrouble, TestReport, words};
 
 use super::objects::ObjectFlags;
 use crate::exit::Exit;
@@ -60,6 +60,11 @@ pub struct Flags {
     #[arg(long, value_name = "NAME")]
     test: Option<String>,
 
+    /// An argument for the program's own main, where that is the test; may be
+    /// given several times
+    #[arg(long = "argument", value_name = "TEXT", allow_hyphen_values = true)]
+    arguments: Vec<String>,
+
     #[command(flatten)]
     search: SearchFlags,
 
@@ -87,6 +92,7 @@ impl Flags {
     /// Resolves the flags.
     pub fn resolve(self, started: Instant) -> Settings {
         let mut asked = self.search.resolve();
+        asked.search.arguments = self.arguments;
         asked.search.object = ObjectOptions { races: asked.races, ..self.objects.resolve() };
         let object_flags = asked.search.object.flags();
         let directory = std::env::current_dir().unwrap_or_default();
@@ -271,6 +277,9 @@ fn list(settings: &Settings, built: &Built) -> Result<Listed, Trouble> {
         Err(error @ (RunError::NoReport { .. } | RunError::Malformed(_))) => return Ok(Listed::Lost(error)),
         Err(error) => return Err(Trouble::new(&name, error)),
     };
+    if let Some(error @ SearchTrouble::ArgumentsOfTests) = session.report.error {
+        return Err(Trouble::new(&name, error));
+    }
     let plain: Vec<String> = session.report.tests.into_iter().map(|report| report.test).collect();
     let objects = session.report.objects.into_iter().map(|report| report.object);
     let mut tests: Vec<String> = plain.iter().cloned().chain(objects).collect();

@@ -1,5 +1,6 @@
 //! The binary as its users run it: flags in, text and exit codes out.
 
+mod arguments;
 mod bad_input;
 mod browser;
 mod cargo;

@@ -392,6 +392,9 @@ pub fn search_trouble(trouble: &SearchTrouble) -> String {
         SearchTrouble::FlagOfTests { flag, object } => {
             format!("{flag} is about tests, and {object} is an object, whose threads have to end")
         }
+        SearchTrouble::ArgumentsOfTests => {
+            "--argument is for a program that is tested through its main, and this one has tests of its own".into()
+        }
         SearchTrouble::HeapTaken => "the addresses of the controlled heap are taken".into(),
         SearchTrouble::NoThreads => "the system allows no more threads".into(),
         SearchTrouble::NoTest => "the program has no test of that name, or none at all".into(),
