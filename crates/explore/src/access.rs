@@ -70,8 +70,37 @@ pub enum Condition {
     /// It succeeds exactly when the value found is not less: so many bytes in a pipe, so much room. One that waits goes when
     /// this holds of any of its accesses that wait.
     AtLeast(u64),
+    /// It comes of any value but these: a look that finds one of them leads its thread back to where it was.
+    Unless(Vain),
     /// On the value found, in some other way.
     Unknown,
+}
+
+/// The values that an access would find in vain, as far as its location has had them in the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Vain(&'static Values);
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Values {
+    values: Box<[u64]>,
+    writes: bool,
+}
+
+impl Vain {
+    /// These values; and whether the access may write when it finds another. They stay in memory for ever, so they should be made once.
+    pub fn new(values: &[u64], writes: bool) -> Self {
+        Vain(Box::leak(Box::new(Values { values: values.into(), writes })))
+    }
+
+    /// Whether this value is one of them.
+    pub fn contains(&self, value: u64) -> bool {
+        self.0.values.contains(&value)
+    }
+
+    /// Whether the access may write.
+    pub(crate) fn writes(&self) -> bool {
+        self.0.writes
+    }
 }
 
 /// One access of a step.

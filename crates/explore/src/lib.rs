@@ -19,7 +19,7 @@ mod trace;
 
 pub mod dpor;
 
-pub use access::{Access, Condition, HISTORY, Kind, Thread, dependent};
+pub use access::{Access, Condition, HISTORY, Kind, Thread, Vain, dependent};
 pub use class::{Classes, Look};
 pub use dpor::Dpor;
 pub use fair::Fairness;

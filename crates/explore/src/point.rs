@@ -215,6 +215,12 @@ pub trait Strategy {
         false
     }
 
+    /// Whether that thread goes next in it.
+    fn insists(&self, thread: Thread) -> bool {
+        let _ = thread;
+        false
+    }
+
     /// Whether the last run was not what the runs before it say: the program did not repeat itself. Such a run may have come to its end, with fewer decisions.
     fn diverged(&self) -> bool {
         false

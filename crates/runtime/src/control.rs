@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use selvedge_explore::{Access, Dfs, Kind, Pending, Readiness, Strategy, Thread, Threads};
 use selvedge_protocol::{Leaks, Settings};
 
+use crate::arch::site::Call;
 use crate::arch::switch::{Context, thread_pointer};
 use crate::fiber::{Fiber, Wants};
 use crate::finding::Failure;
@@ -23,6 +24,7 @@ use crate::memory::arena;
 use crate::plain_steps::{self, PlainSteps};
 use crate::posix::objects;
 use crate::retry::Retries;
+use crate::retry::look::Looks;
 use crate::run::{NOWHERE, Plain, Run};
 use crate::shadow::Shadow;
 
@@ -98,6 +100,8 @@ pub struct Search {
     pub lineup: Lineup,
     /// What is known of loops that only try again.
     pub retries: Retries,
+    /// What is known of loops that are one access long.
+    pub looks: Looks,
 }
 
 impl Search {
@@ -274,6 +278,7 @@ impl Control {
             histories: Histories::default(),
             lineup: Lineup::default(),
             retries: Retries::default(),
+            looks: Looks::default(),
         };
         let run = Run::first(&search);
         Control { process, search, run }
@@ -381,6 +386,13 @@ impl Control {
         let looked_at = self.search.retries.on;
         let fiber = self.fiber();
         listed && !looked_at && here >= fiber.low && !fiber.spin.is_patient()
+    }
+
+    /// Whether the access that the current thread calls for is known to be in no loop that is one access long.
+    #[inline(always)]
+    pub fn is_in_no_loop(&mut self, call: Call) -> bool {
+        let depth = self.fiber().top.wrapping_sub(call.stack);
+        self.search.looks.is_quiet((call.pc, depth))
     }
 
     /// What the current thread, which has made a step before, would do next.

@@ -48,9 +48,16 @@ pub enum Wants {
     Columns,
     /// To find a value at an address: it would only try again otherwise.
     Value(usize, u8, u64),
+    /// To find a value at this address that does not lead it back to where it is.
+    Look(usize),
 }
 
 impl Wants {
+    /// Whether it is what a loop waits for.
+    pub fn is_of_loop(self) -> bool {
+        matches!(self, Wants::Change | Wants::Look(_))
+    }
+
     /// Whether the thread may go.
     #[inline]
     pub fn met(self, thread: usize, control: &Control) -> bool {
@@ -70,6 +77,7 @@ impl Wants {
             }
             Wants::Ready => control.run.objects.descriptors.may_go(thread),
             Wants::Once(once) => control.run.objects.once_idle(once),
+            Wants::Look(_) => retry::look::is_met(control, thread),
             Wants::Gate => control.run.recorder.is_open(),
             Wants::Columns => control.run.recorder.threads.iter().all(|&other| control.process.fibers[other].ended),
             // What was freed is not waited for: the access itself is the error.
@@ -133,6 +141,8 @@ pub struct Fiber {
     pub spin: crate::spin::Spin,
     /// What it read since it last did anything else.
     pub trail: retry::Trail,
+    /// The access that it is at, if that may be a look in vain.
+    pub look: Option<retry::look::Look>,
     /// How many steps it has made.
     pub made: u32,
     /// The handlers of `pthread_cleanup_push`, the last one at the end.
@@ -215,6 +225,7 @@ impl Fiber {
             random,
             spin,
             trail,
+            look,
             made,
             cleanups,
         } = self;
@@ -228,6 +239,7 @@ impl Fiber {
         cleanups.clear();
         spin.reset();
         trail.reset();
+        *look = None;
         // What an earlier run left on the stack must not be seen: in code without optimisation it shows in variables that are not set yet, and loops are known by
         // these too.
         let from = (*low).max(*top - spin::STACK_MAX);
@@ -345,6 +357,7 @@ fn bear() -> Option<Fiber> {
         random: 0,
         spin: crate::spin::Spin::default(),
         trail: retry::Trail::default(),
+        look: None,
         made: 0,
         cleanups: Vec::new(),
     })

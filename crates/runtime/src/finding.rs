@@ -153,6 +153,7 @@ fn waits(control: &Control, thread: usize) -> Option<Waits> {
         Wants::Wake => (WaitsFor::WakeUp(objects::class(fiber.asleep_on)), objects::inner(fiber.asleep_on)),
         Wants::Once(once) => (WaitsFor::Once, once as u64),
         Wants::Ready => return Some(at_descriptor(control, thread)),
+        Wants::Look(cell) => (WaitsFor::Change, cell as u64),
         Wants::Change => return Some(awaits(control, fiber.spin.awaited.first()?)),
     };
     Some(Waits { what, object, held_by: holder(control, fiber.wants) })
@@ -206,7 +207,7 @@ pub fn stuck(control: &Control) -> Failure {
         FindingKind::Uncontrolled
     } else if returned {
         FindingKind::LeakedThread
-    } else if wants(|wants| wants == Wants::Change) {
+    } else if wants(Wants::is_of_loop) {
         FindingKind::Livelock
     } else if control.run.created == 1 {
         // There never was anybody who could have woken it: it waits for what it has itself.
@@ -218,7 +219,7 @@ pub fn stuck(control: &Control) -> Failure {
     };
     // A livelock is where a loop is, whoever else waits.
     let at_fault =
-        |&thread: &usize| kind != FindingKind::Livelock || control.process.fibers[thread].wants == Wants::Change;
+        |&thread: &usize| kind != FindingKind::Livelock || control.process.fibers[thread].wants.is_of_loop();
     let places = blocked.iter().copied().filter(at_fault).map(|thread| control.process.fibers[thread].pc);
     let pc = places.into_iter().find(|&pc| pc != 0).unwrap_or(0);
     Failure { kind, cause: Cause::Stuck { returned, waiting, bystanders: bystanders() }, pc }

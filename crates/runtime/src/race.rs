@@ -445,6 +445,19 @@ impl Races {
         cell.compare(access, &self.clocks)
     }
 
+    /// Whether an access would race with one that is remembered. It is not remembered.
+    pub fn conflicts(&self, shadow: &mut Shadow, thread: usize, touch: Touch) -> bool {
+        let (clocks, run) = (&self.clocks.all[thread % THREADS], shadow.run);
+        let mut any = false;
+        shadow.for_each(touch.address, touch.size, |address, cell| {
+            let from = touch.address.max(address) - address;
+            let to = (touch.address + touch.size - address).min(8);
+            let bytes = (((1u16 << (to - from)) - 1) << from) as u8;
+            any |= cell.conflict(run, touch.what.by(thread, bytes), clocks).is_some();
+        });
+        any
+    }
+
     /// An access; answers one that it races with.
     #[inline(always)]
     pub fn touch(&self, shadow: &mut Shadow, thread: usize, touch: Touch) -> Option<Packed> {

@@ -345,6 +345,10 @@ pub fn renew(globals: &Snapshot) {
             fiber.storage.restore();
         }
         control.search.retries.prune();
+        let (settings, strategy) = (&control.search.settings, &control.search.strategy);
+        let turns_races = (!strategy.replays()).then(|| strategy.turns_races());
+        control.search.looks.enable(settings.spins, settings.stop_at_failure, turns_races);
+        control.search.looks.prune();
         if control.search.looks_for_races() {
             control.process.shadow.renew();
         }

@@ -77,6 +77,11 @@ impl Control {
         if self.run.attempts.is_watching() && !retry::review(self) {
             return self.leave(Left::Restart);
         }
+        if !self.run.attempts.looking.is_empty()
+            && let Some(thread) = retry::look::review(self)
+        {
+            return self.run(thread);
+        }
         let mut enabled = self.refresh_quickly();
         if enabled.is_empty() && self.rouse() {
             enabled = self.refresh();

@@ -90,6 +90,7 @@ impl Event {
             let same = found.filter(|other| other.object == access.object && other.size == access.size);
             match (access.condition, found, same) {
                 (Condition::Always | Condition::AtLeast(_), ..) | (_, None, _) => {}
+                (Condition::Unless(vain), ..) if !vain.writes() => {}
                 (Condition::Equals(value), _, Some(other)) if other.old != value => access.kind = Kind::Read,
                 _ => access.kind = Kind::Update,
             }

@@ -233,7 +233,8 @@ impl Past {
                 (self.touching(at, access)?.kind != Kind::Write).then_some(at)
             }
             Kind::Read | Kind::Write | Kind::Update => match access.condition {
-                Condition::Equals(value) => self.last_found(event, access, value, from),
+                Condition::Equals(value) => self.last_found(event, access, from, |found| found == value),
+                Condition::Unless(vain) => self.last_found(event, access, from, |found| !vain.contains(found)),
                 _ => self.changed_before(event, from).then_some(from),
             },
             _ => None,
@@ -253,10 +254,18 @@ impl Past {
         })
     }
 
-    /// The last event, up to `from`, that found the value which the access needs to find.
-    fn last_found(&self, event: &Event, access: &Access, value: u64, from: usize) -> Option<usize> {
+    /// The last event, up to `from`, that found a value which the access needs to find.
+    fn last_found(
+        &self,
+        event: &Event,
+        access: &Access,
+        from: usize,
+        wanted: impl Fn(u64) -> bool,
+    ) -> Option<usize> {
         let on = |at: &usize| self.touching(*at, access).is_some();
-        let found = |at: usize| self.touching(at, access).is_some_and(|other| other.old == value);
+        // What the location was before it was allocated is no value of it.
+        let same = |other: &Access| (other.object, other.size) == (access.object, access.size);
+        let found = |at: usize| self.touching(at, access).is_some_and(|other| !same(other) || wanted(other.old));
         (0..=from).rev().filter(on).find(|&at| found(at) || self.events[at].thread == event.thread)
     }
 

@@ -3,6 +3,7 @@
 
 use std::ops::ControlFlow;
 
+use crate::access::Thread;
 use crate::point::{ChoicePoint, Coverage, Decision, End, Run, Stop, Strategy};
 use crate::trace::Choice;
 
@@ -64,6 +65,10 @@ impl Strategy for Replay {
 
     fn replays(&self) -> bool {
         true
+    }
+
+    fn insists(&self, thread: Thread) -> bool {
+        self.schedule.get(self.at) == Some(&Choice::Run(thread))
     }
 
     fn finish(&mut self, run: &Run<'_>) {

@@ -21,6 +21,7 @@ use crate::fiber::{Wants, follow, hand_over};
 use crate::memory::arena;
 use crate::point;
 use crate::race::{Conflict, Touch};
+use crate::retry::look::{self, Question};
 use crate::retry::{self, Failure};
 
 /// How an access tells its caller what it found, as far as it may fail.
@@ -69,7 +70,7 @@ impl Told {
 }
 
 /// What an entry point asks for.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Operation {
     /// Reads.
@@ -123,7 +124,7 @@ impl Operation {
 
     /// What it makes of a value that it found.
     #[inline(always)]
-    fn apply(self, found: u64, value: u64) -> u64 {
+    pub fn apply(self, found: u64, value: u64) -> u64 {
         match self {
             Operation::Load => found,
             Operation::Add => found.wrapping_add(value),
@@ -159,7 +160,7 @@ unsafe extern "C" fn step(cell: u64, first: u64, second: u64, third: c_int, four
         // SAFETY: the caller's own, of that size.
         expected = if told == Told::Answer { first & bits } else { unsafe { read(first, size) } };
     }
-    let waited = arrive(cell, size, kind, told, expected, first);
+    let waited = arrive_at(cell, size, kind, told, expected, first, Ask { operation, first, second });
     // SAFETY: the caller's cell, of that size; nobody else runs.
     let old = unsafe { read(cell, size) };
     let (mut order, mut new) = (first as c_int, old);
@@ -256,11 +257,46 @@ unsafe extern "C" fn write_less(cell: u64, size: u32, value: u64) {
 /// `place` if it finds something else.
 #[inline(always)]
 pub fn arrive(object: u64, size: u32, kind: Kind, told: Told, expected: u64, place: u64) -> bool {
+    arrive_at(object, size, kind, told, expected, place, Ask::NOTHING)
+}
+
+/// What an access asks of its location, with the arguments of its entry point.
+#[derive(Clone, Copy)]
+struct Ask {
+    operation: Operation,
+    first: u64,
+    second: u64,
+}
+
+impl Ask {
+    /// Of one that is in no loop that is known here.
+    const NOTHING: Ask = Ask { operation: Operation::Store, first: 0, second: 0 };
+
+    /// Whether it may find nothing to do.
+    #[inline(always)]
+    fn may_fail(self) -> bool {
+        !matches!(self.operation, Operation::Store | Operation::Add | Operation::Sub | Operation::Xor | Operation::Nand)
+    }
+
+    fn question(self, expected: u64, size: u32) -> Question {
+        let bits = u64::MAX >> (64 - 8 * size);
+        match self.operation {
+            Operation::Load => Question::Load,
+            Operation::Compare => Question::Compare(expected, self.second & bits),
+            Operation::CompareStored => Question::CompareStored(self.first, expected, self.second & bits),
+            operation => Question::Update(operation, self.first & bits),
+        }
+    }
+}
+
+/// The same for one of up to eight bytes.
+#[inline(always)]
+fn arrive_at(object: u64, size: u32, kind: Kind, told: Told, expected: u64, place: u64, ask: Ask) -> bool {
     let call = site::call();
     // SAFETY: there is a state, because code under control calls; the borrow ends before the thread goes on, or another does.
     let mut control = unsafe { state() };
     let mut waited = false;
-    if control.is_free(call.stack) {
+    if control.is_free(call.stack) && (!ask.may_fail() || control.is_in_no_loop(call)) {
         let from = control.run.current;
         let fiber = control.fiber();
         (fiber.pc, fiber.frame, fiber.wants) = (call.pc, call.frame, Wants::Nothing);
@@ -277,7 +313,7 @@ pub fn arrive(object: u64, size: u32, kind: Kind, told: Told, expected: u64, pla
         }
     } else {
         drop(control);
-        waited = arrive_rarely(object, size, kind, told, expected, place);
+        waited = arrive_rarely(object, size, kind, told, expected, place, ask);
     }
     if !arena::in_use(object as usize, size as usize) {
         outside_of_blocks(object, size, kind, told, expected);
@@ -323,8 +359,9 @@ fn foresee(control: &mut Control, object: u64, size: u32, kind: Kind, told: Told
 
 /// The same for a thread that may wait for a change, and where loops that try again are looked at.
 #[inline(never)]
-fn arrive_rarely(object: u64, size: u32, kind: Kind, told: Told, expected: u64, place: u64) -> bool {
-    let site::Call { pc, stack, .. } = site::call();
+fn arrive_rarely(object: u64, size: u32, kind: Kind, told: Told, expected: u64, place: u64, ask: Ask) -> bool {
+    let call = site::call();
+    let site::Call { pc, stack, .. } = call;
     let mut access = access(object, size, kind, told, expected);
     let waited = with(|control| {
         let spins = control.search.settings.spins;
@@ -332,12 +369,19 @@ fn arrive_rarely(object: u64, size: u32, kind: Kind, told: Told, expected: u64, 
         let top = fiber.top;
         spins && fiber.spin.arrives(pc, top)
     });
+    let looks = !waited && ask.may_fail() && with(|control| !control.is_in_no_loop(call));
+    let look = || {
+        let question = ask.question(expected, size);
+        with(|control| look::arrive(control, pc, site::registers(), (object, size), question))
+    };
+    let wants = if looks { look() } else { Wants::Nothing };
     let wants = match told.failure(place) {
         _ if waited => {
             access.waits = true;
             with(Control::expect_change);
             Wants::Change
         }
+        _ if wants != Wants::Nothing => wants,
         Some(failure) if with(|control| control.search.retries.on) => {
             with(|control| retry::arrive(control, pc, site::registers(), &mut access, failure))
         }
@@ -375,7 +419,7 @@ pub fn record(object: u64, size: u32, told: Told, expected: u64, outcome: Outcom
         let thread = Thread(control.run.current as u16);
         control.run.trace.access_of(thread, Access { object, size, kind, waits: waited, condition, changed, old });
     }
-    if waited || !control.run.attempts.attached.is_empty() {
+    if waited || control.run.attempts.is_waited_for() {
         leave_rarely(control, waited);
     }
     let mut of_loops = !control.run.spinning.is_empty();
@@ -423,6 +467,9 @@ fn leave_rarely(control: &mut Control, waited: bool) {
     let attached = !control.run.attempts.attached.is_empty();
     if attached && let Some(expected) = retry::leave(control) {
         control.run.trace.waited(Condition::Equals(expected));
+    }
+    if control.run.attempts.looking.contains(control.run.current) {
+        look::leave(control);
     }
     if waited {
         control.saw_change(None);

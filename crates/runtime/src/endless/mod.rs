@@ -28,6 +28,7 @@ use selvedge_protocol::Class;
 use crate::arch::unused;
 use crate::control::{Control, Left};
 use crate::posix::objects;
+use crate::retry::look;
 use state::State;
 
 /// A fair scheduler continues at least for so long.
@@ -268,6 +269,9 @@ impl Control {
 
     /// Tells the strategy how the run ended. What it did not decide on, of a run that shows nothing, it does not see.
     pub fn tell_strategy(&mut self, end: End) {
+        if !self.run.attempts.looking.is_empty() && self.search.strategy.turns_races() {
+            look::settle(self);
+        }
         let limit = self.run.endless.took_over.unwrap_or(usize::MAX).min(self.search.settings.steps_max as usize);
         let shows_nothing = matches!(end, End::Truncated | End::Stopped(_));
         let mut pending = self.run.pending.as_slice();

@@ -2,8 +2,10 @@
 
 use std::sync::OnceLock;
 
+use crate::abi::atomic::Operation;
 use crate::abi::{atomic as a, plain as p};
 use crate::arch::{assembly, unseen};
+use crate::posix::{c11, thread};
 
 /// What a function of the runtime does to the thread that calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,6 +26,10 @@ pub enum Function {
     Looked,
     /// Inline assembly comes next; every register is kept.
     Assembly,
+    /// An atomic update of so many bytes.
+    Update(u8, Operation),
+    /// The thread offers to give up its turn.
+    Yields,
     /// Anything else.
     Other(u64),
 }
@@ -43,7 +49,8 @@ impl Call {
         let counted = match function {
             Function::Load(_) | Function::Read(_) | Function::Write(_) => 1,
             Function::Exchange(_) | Function::ExchangeValue(_) => 3,
-            Function::Ignored | Function::Looked | Function::Assembly => 0,
+            Function::Update(..) => 2,
+            Function::Ignored | Function::Looked | Function::Assembly | Function::Yields => 0,
             Function::Other(_) => 7,
         };
         registers[counted..].fill(0);
@@ -60,6 +67,37 @@ impl Call {
         Call { function, arguments: registers }
     }
 }
+
+/// The entry points of atomic updates that may store what they found.
+const UPDATES: [(Operation, [unsafe extern "C" fn(); 4]); 3] = [
+    (
+        Operation::Exchange,
+        [
+            a::__tsan_atomic8_exchange,
+            a::__tsan_atomic16_exchange,
+            a::__tsan_atomic32_exchange,
+            a::__tsan_atomic64_exchange,
+        ],
+    ),
+    (
+        Operation::And,
+        [
+            a::__tsan_atomic8_fetch_and,
+            a::__tsan_atomic16_fetch_and,
+            a::__tsan_atomic32_fetch_and,
+            a::__tsan_atomic64_fetch_and,
+        ],
+    ),
+    (
+        Operation::Or,
+        [
+            a::__tsan_atomic8_fetch_or,
+            a::__tsan_atomic16_fetch_or,
+            a::__tsan_atomic32_fetch_or,
+            a::__tsan_atomic64_fetch_or,
+        ],
+    ),
+];
 
 /// Addresses of functions with what they do, in order.
 fn table() -> &'static [(u64, Function)] {
@@ -82,6 +120,12 @@ fn table() -> &'static [(u64, Function)] {
         add(ExchangeValue(2), &[a::__tsan_atomic16_compare_exchange_val]);
         add(ExchangeValue(4), &[a::__tsan_atomic32_compare_exchange_val]);
         add(ExchangeValue(8), &[a::__tsan_atomic64_compare_exchange_val]);
+        for (operation, [one, two, four, eight]) in UPDATES {
+            add(Function::Update(1, operation), &[one]);
+            add(Function::Update(2, operation), &[two]);
+            add(Function::Update(4, operation), &[four]);
+            add(Function::Update(8, operation), &[eight]);
+        }
         add(Read(1), &[p::__tsan_read1, p::__tsan_unaligned_read1]);
         add(Read(2), &[p::__tsan_read2, p::__tsan_unaligned_read2]);
         add(Read(4), &[p::__tsan_read4, p::__tsan_unaligned_read4]);
@@ -95,6 +139,9 @@ fn table() -> &'static [(u64, Function)] {
         all.push((unseen::selvedge_before_access as *const () as u64, Function::Looked));
         all.push((assembly::selvedge_at_barrier as *const () as u64, Function::Looked));
         all.push((assembly::selvedge_before_assembly as *const () as u64, Function::Assembly));
+        for yields in [thread::sched_yield, thread::pthread_yield, c11::thrd_yield] {
+            all.push((yields as *const () as u64, Function::Yields));
+        }
         all.push((p::__tsan_func_entry as *const () as u64, Ignored));
         all.push((p::__tsan_func_exit as *const () as u64, Ignored));
         all.sort_unstable_by_key(|&(address, _)| address);

@@ -30,6 +30,7 @@
 
 pub mod call;
 pub mod excursion;
+pub mod look;
 mod tree;
 
 use std::collections::HashMap;
@@ -191,6 +192,10 @@ pub struct Retries {
 pub struct Attempts {
     /// The threads that are at an access that could fail.
     pub attached: Threads,
+    /// The threads that are at an access that may be a look in vain ([`look`]).
+    pub looking: Threads,
+    /// Whether something that was taken for granted about a look is not so.
+    pub starts_over: bool,
     /// Waits of this run that ended.
     over: Vec<Over>,
 }
@@ -199,13 +204,21 @@ impl Attempts {
     /// Forgets all, and keeps the memory.
     pub fn clear(&mut self) {
         self.attached.clear();
+        self.looking.clear();
+        self.starts_over = false;
         self.over.clear();
     }
 
     /// Whether there is anything to look at after a step.
     #[inline]
     pub fn is_watching(&self) -> bool {
-        !self.attached.is_empty() || !self.over.is_empty()
+        !self.attached.is_empty() || !self.over.is_empty() || !self.looking.is_empty() || self.starts_over
+    }
+
+    /// Whether a thread is at an access that it may have to wait for.
+    #[inline]
+    pub fn is_waited_for(&self) -> bool {
+        !self.attached.is_empty() || !self.looking.is_empty()
     }
 }
 
@@ -406,6 +419,9 @@ fn values(control: &Control, thread: usize, steps: usize, address: u64, size: u8
 /// Looks at the threads whose access would fail now, or has once. False when the search has to start over.
 #[cold]
 pub fn review(control: &mut Control) -> bool {
+    if control.run.attempts.starts_over {
+        return false;
+    }
     let mut rest = control.run.attempts.attached.clone();
     while let Some(thread) = rest.pop() {
         let Some(attached) = control.process.fibers[thread].trail.attached else { continue };

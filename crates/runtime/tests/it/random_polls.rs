@@ -149,7 +149,7 @@ fn explore(program: &Program) -> Graph {
 }
 
 /// Whether some of these states have a fair cycle among them.
-fn has_fair_cycle(edges: &[Vec<(usize, usize)>], states: BTreeSet<usize>) -> bool {
+pub fn has_fair_cycle(edges: &[Vec<(usize, usize)>], states: BTreeSet<usize>) -> bool {
     let reach = |from: usize| {
         let (mut seen, mut rest) = (BTreeSet::new(), vec![from]);
         while let Some(at) = rest.pop() {

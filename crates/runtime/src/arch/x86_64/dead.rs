@@ -50,19 +50,36 @@ struct Reader<'a> {
     work: u32,
     /// Whether `written` changed since the last pass began.
     changed: bool,
+    /// Where the access was called for that is looked for instead of the end of the variable, if one is.
+    goal: Option<u64>,
+    /// Whether a path comes to it.
+    reached: bool,
 }
 
 /// Whether so many bytes at an address are dead once a call that the thread is at returns.
 pub fn is_dead(lane: &Lane, call: &Call, state: &State, address: u64, size: u8) -> bool {
+    read(lane, call, state, (address, address + u64::from(size)), None) == Some(true)
+}
+
+/// Whether an access that the thread is at may be its next one too, as far as that can be told: without any other in between but those to its own stack.
+pub fn may_come_back(lane: &Lane, state: &State) -> bool {
+    let call = Call { function: Function::Ignored, arguments: [0; 7] };
+    read(lane, &call, state, (u64::MAX, u64::MAX), Some(state.pc)).is_none_or(|reached| reached)
+}
+
+/// Follows all paths from a call; whether all are as wanted, or one comes to the goal; `None` where that cannot be told.
+fn read(lane: &Lane, call: &Call, state: &State, variable: (u64, u64), goal: Option<u64>) -> Option<bool> {
     let mut reader = Reader {
         lane,
-        variable: (address, address + u64::from(size)),
+        variable,
         state,
         written: HashMap::new(),
         seen: HashMap::new(),
         rest: Vec::new(),
         work: 0,
         changed: true,
+        goal,
+        reached: false,
     };
     let mut registers = [Word::Foreign; 16];
     for (at, value) in [3, 5, 12, 13, 14, 15].into_iter().zip(state.registers) {
@@ -77,16 +94,19 @@ pub fn is_dead(lane: &Lane, call: &Call, state: &State, address: u64, size: u8) 
         reader.seen.clear();
         let mut first = registers;
         if !reader.calls(call.function, &mut first) {
-            return false;
+            return None;
         }
         reader.rest.push((state.pc, first));
         while let Some((pc, registers)) = reader.rest.pop() {
             if !reader.follow(pc, registers) {
-                return false;
+                return None;
+            }
+            if reader.reached {
+                return Some(true);
             }
         }
     }
-    true
+    Some(goal.is_none())
 }
 
 fn number(register: Register) -> Option<usize> {
@@ -166,8 +186,9 @@ impl Reader<'_> {
             return function == Function::Looked;
         }
         let fine = match function {
-            Function::Ignored | Function::Looked | Function::Assembly | Function::Read(_) | Function::Write(_) => true,
-            Function::Load(size) | Function::ExchangeValue(size) => self.misses(cell, size.into()),
+            Function::Ignored | Function::Looked | Function::Assembly | Function::Yields => true,
+            Function::Read(_) | Function::Write(_) => true,
+            Function::Load(size) | Function::ExchangeValue(size) | Function::Update(size, _) => self.misses(cell, size.into()),
             Function::Exchange(size) => {
                 if let Word::Known(expected) = registers[6]
                     && self.on_stack(expected)
@@ -213,6 +234,10 @@ impl Reader<'_> {
                 registers = joined;
             }
             self.seen.insert((pc, sp), registers);
+            if self.goal.is_some() && excursion::is_own(pc) {
+                // The function that the thread began with has returned.
+                return true;
+            }
             let Some(instruction) = decode(pc) else { return false };
             match self.execute(&instruction, &mut registers) {
                 Then::Dead => return true,
@@ -288,6 +313,11 @@ impl Reader<'_> {
 
     fn call(&mut self, target: u64, back: u64, registers: &mut Registers) -> Then {
         let target = stub(target).unwrap_or(target);
+        if let Some(goal) = self.goal
+            && (excursion::is_own(target) || excursion::code_end(target).is_none())
+        {
+            return self.passes(goal, target, back, registers);
+        }
         if excursion::is_own(target) {
             return if self.calls(function_at(target), registers) { Then::At(back) } else { Then::Unknown };
         }
@@ -298,6 +328,19 @@ impl Reader<'_> {
         self.store(sp - 8, 8, Word::Known(back));
         registers[SP] = Word::Known(sp - 8);
         Then::At(target)
+    }
+
+    /// A call out of the code under test, on the way to a goal.
+    fn passes(&mut self, goal: u64, target: u64, back: u64, registers: &mut Registers) -> Then {
+        let function = if excursion::is_own(target) { function_at(target) } else { Function::Other(target) };
+        let own = matches!(registers[7], Word::Known(address) if self.on_stack(address));
+        let goes_on = match function {
+            Function::Ignored | Function::Looked | Function::Yields => true,
+            Function::Read(_) | Function::Write(_) => own || registers[7] == Word::Any,
+            _ => false,
+        };
+        self.reached |= !goes_on && back == goal;
+        if goes_on && self.calls(function, registers) { Then::At(back) } else { Then::Dead }
     }
 
     /// An instruction that goes on to the next one.
