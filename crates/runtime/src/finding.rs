@@ -218,8 +218,7 @@ pub fn stuck(control: &Control) -> Failure {
         FindingKind::Deadlock
     };
     // A livelock is where a loop is, whoever else waits.
-    let at_fault =
-        |&thread: &usize| kind != FindingKind::Livelock || control.process.fibers[thread].wants.is_of_loop();
+    let at_fault = |&thread: &usize| kind != FindingKind::Livelock || control.process.fibers[thread].wants.is_of_loop();
     let places = blocked.iter().copied().filter(at_fault).map(|thread| control.process.fibers[thread].pc);
     let pc = places.into_iter().find(|&pc| pc != 0).unwrap_or(0);
     Failure { kind, cause: Cause::Stuck { returned, waiting, bystanders: bystanders() }, pc }

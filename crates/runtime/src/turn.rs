@@ -74,13 +74,13 @@ impl Control {
         if self.run.pending.is_empty() {
             return self.leave(self.ended());
         }
-        if self.run.attempts.is_watching() && !retry::review(self) {
-            return self.leave(Left::Restart);
-        }
         if !self.run.attempts.looking.is_empty()
             && let Some(thread) = retry::look::review(self)
         {
             return self.run(thread);
+        }
+        if self.run.attempts.is_watching() && !retry::review(self) {
+            return self.leave(Left::Restart);
         }
         let mut enabled = self.refresh_quickly();
         if enabled.is_empty() && self.rouse() {

@@ -255,13 +255,7 @@ impl Past {
     }
 
     /// The last event, up to `from`, that found a value which the access needs to find.
-    fn last_found(
-        &self,
-        event: &Event,
-        access: &Access,
-        from: usize,
-        wanted: impl Fn(u64) -> bool,
-    ) -> Option<usize> {
+    fn last_found(&self, event: &Event, access: &Access, from: usize, wanted: impl Fn(u64) -> bool) -> Option<usize> {
         let on = |at: &usize| self.touching(*at, access).is_some();
         // What the location was before it was allocated is no value of it.
         let same = |other: &Access| (other.object, other.size) == (access.object, access.size);

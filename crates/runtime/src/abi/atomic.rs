@@ -369,24 +369,23 @@ fn arrive_rarely(object: u64, size: u32, kind: Kind, told: Told, expected: u64, 
         let top = fiber.top;
         spins && fiber.spin.arrives(pc, top)
     });
-    let looks = !waited && ask.may_fail() && with(|control| !control.is_in_no_loop(call));
-    let look = || {
-        let question = ask.question(expected, size);
-        with(|control| look::arrive(control, pc, site::registers(), (object, size), question))
-    };
-    let wants = if looks { look() } else { Wants::Nothing };
     let wants = match told.failure(place) {
         _ if waited => {
             access.waits = true;
             with(Control::expect_change);
             Wants::Change
         }
-        _ if wants != Wants::Nothing => wants,
         Some(failure) if with(|control| control.search.retries.on) => {
             with(|control| retry::arrive(control, pc, site::registers(), &mut access, failure))
         }
         _ => Wants::Nothing,
     };
+    let looks = wants == Wants::Nothing && ask.may_fail() && with(|control| !control.is_in_no_loop(call));
+    let look = || {
+        let question = ask.question(expected, size);
+        with(|control| look::arrive(control, pc, site::registers(), (object, size), question))
+    };
+    let wants = if looks { look() } else { wants };
     point::arrive_here(access, wants, pc, stack);
     waited
 }

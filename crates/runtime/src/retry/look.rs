@@ -322,17 +322,17 @@ pub fn arrive(
         return Wants::Nothing;
     }
     let size = size as u8;
-    let follows = control.search.strategy.replays();
     let known = looks.steps.then(|| looks.number(Asked { state, cell, size, question }));
     let fiber = &mut control.process.fibers[current];
-    fiber.look = Some(Look { pc, cell, size, question, place, known, found: None, vain: follows });
+    fiber.look = Some(Look { pc, cell, size, question, place, known, found: None, vain: known.is_none() });
     control.run.attempts.looking.insert(current);
     Wants::Look(cell as usize)
 }
 
 /// Whether a thread that is about to look may do so.
 pub fn is_met(control: &Control, thread: usize) -> bool {
-    let waits = control.process.fibers[thread].look.is_some_and(|look| look.vain && !arena::is_freed(look.cell as usize));
+    let waits =
+        control.process.fibers[thread].look.is_some_and(|look| look.vain && !arena::is_freed(look.cell as usize));
     // Who repeats a schedule knows better.
     !waits || control.search.strategy.insists(Thread(thread as u16))
 }
@@ -340,13 +340,11 @@ pub fn is_met(control: &Control, thread: usize) -> bool {
 /// Looks at the threads that are about to look; one that has to do so now, because it is a data race.
 #[cold]
 pub fn review(control: &mut Control) -> Option<usize> {
-    if control.search.strategy.replays() {
-        return None;
-    }
+    let mut due = None;
     let mut rest = control.run.attempts.looking.clone();
     while let Some(thread) = rest.pop() {
         let Some(look) = control.process.fibers[thread].look else { continue };
-        if arena::is_freed(look.cell as usize) {
+        if look.known.is_none() || arena::is_freed(look.cell as usize) {
             continue;
         }
         // SAFETY: the thread is about to access it.
@@ -360,10 +358,11 @@ pub fn review(control: &mut Control) -> Option<usize> {
         };
         control.process.fibers[thread].look = Some(Look { found: Some(value), vain, ..look });
         if vain && control.run.races.on && (fresh || is_touched(control, &look)) && races(control, thread, &look) {
-            return Some(thread);
+            due = due.or(Some(thread));
         }
     }
-    None
+    // Who repeats a schedule goes on with it.
+    due.filter(|_| !control.search.strategy.replays())
 }
 
 /// Whether the last step touched the location.

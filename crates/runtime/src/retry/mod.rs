@@ -425,8 +425,9 @@ pub fn review(control: &mut Control) -> bool {
     let mut rest = control.run.attempts.attached.clone();
     while let Some(thread) = rest.pop() {
         let Some(attached) = control.process.fibers[thread].trail.attached else { continue };
-        // SAFETY: the thread is about to access the cell.
-        let fails = unsafe { value_at(attached.cell, attached.size) } != attached.expected;
+        // SAFETY: the thread is about to access the cell. What it would find in vain it does not fail at.
+        let fails = unsafe { value_at(attached.cell, attached.size) } != attached.expected
+            && control.process.fibers[thread].look.is_none_or(|look| !look.vain);
         let due = match attached.root {
             None => fails,
             Some(_) => has_changed(control, &control.process.fibers[thread].trail.looked),
@@ -548,7 +549,9 @@ fn begin(
 
 /// The thread waits at its access.
 fn hold(control: &mut Control, thread: usize, attached: Attached) {
+    control.run.attempts.looking.remove(thread);
     let fiber = &mut control.process.fibers[thread];
+    fiber.look = None;
     fiber.trail.attached = Some(attached);
     fiber.wants = Wants::Value(attached.cell as usize, attached.size, attached.expected);
     control.run.waiting.insert(thread);

@@ -97,7 +97,13 @@ fn step(program: &Program, state: &State, thread: usize) -> Option<State> {
             keep = Some(u32::from(state.values[variable]));
             done
         }
-        Item::UntilIs(variable, value, _) => if state.values[variable] == value { done } else { stays },
+        Item::UntilIs(variable, value, _) => {
+            if state.values[variable] == value {
+                done
+            } else {
+                stays
+            }
+        }
         Item::UntilIsNot(variable, value) => {
             keep = Some(u32::from(state.values[variable])).filter(|&found| found != u32::from(value));
             if keep.is_some() { done } else { stays }
@@ -159,8 +165,7 @@ struct Graph {
 fn explore(program: &Program) -> Option<Graph> {
     const STATES_MAX: usize = 3_000;
     let threads = program.len();
-    let first =
-        State { places: vec![(0, 0); threads], seen: vec![0; threads], kept: vec![0; threads], values: [0; 2] };
+    let first = State { places: vec![(0, 0); threads], seen: vec![0; threads], kept: vec![0; threads], values: [0; 2] };
     let mut numbers = BTreeMap::from([(first.clone(), 0usize)]);
     let (mut states, mut edges, mut at) = (vec![first], Vec::<Vec<(usize, usize)>>::new(), 0);
     let mut graph = Graph::default();
@@ -197,15 +202,18 @@ fn code(item: &Item) -> String {
         Item::Flip(variable, mask) => format!("atomic_fetch_xor(&v[{variable}], {mask});"),
         Item::Read(variable) => keep(&format!("atomic_load(&v[{variable}])")),
         Item::UntilIs(variable, value, yields) => {
-            format!("while (atomic_load(&v[{variable}]) != {value}) {{ {} }}", if yields { "sched_yield();" } else { "" })
+            format!(
+                "while (atomic_load(&v[{variable}]) != {value}) {{ {} }}",
+                if yields { "sched_yield();" } else { "" }
+            )
         }
         Item::UntilIsNot(variable, value) => {
             format!("do s = atomic_load(&v[{variable}]); while (s == {value}); {}", keep("s"))
         }
         Item::Take(variable, value) => format!("while (atomic_exchange(&v[{variable}], {value}) == {value}) {{ }}"),
-        Item::Exchange(variable, from, to) => format!(
-            "for (e = {from}; !atomic_compare_exchange_strong(&v[{variable}], &e, {to}); e = {from}) {{ }}"
-        ),
+        Item::Exchange(variable, from, to) => {
+            format!("for (e = {from}; !atomic_compare_exchange_strong(&v[{variable}], &e, {to}); e = {from}) {{ }}")
+        }
         Item::UntilSame => "do s = atomic_load(&v[0]); while (s != atomic_load(&v[1]));".into(),
         Item::UntilBoth => "while (!(atomic_load(&v[0]) && atomic_load(&v[1]))) { }".into(),
         Item::Times(variable, value, times) => {
@@ -262,7 +270,8 @@ fn waiting_loops_agree_with_the_graph_of_states() {
         let mut programs = Vec::new();
         for number in 0..PROGRAMS {
             let mut rng = Rng::for_run(21, PROGRAMS * file + number);
-            let drawn = std::iter::repeat_with(|| draw(&mut rng)).find_map(|program| Some((explore(&program)?, program)));
+            let drawn =
+                std::iter::repeat_with(|| draw(&mut rng)).find_map(|program| Some((explore(&program)?, program)));
             let (graph, program) = drawn.expect("one that is small");
             write(&mut text, number, &program);
             programs.push((graph, program));

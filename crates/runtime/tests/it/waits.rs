@@ -37,8 +37,11 @@ fn a_look_in_vain_is_no_run_of_its_own() {
         for level in ["-O1", "-O2"] {
             let program = build_with(&cc, &source, &[level], &directory);
             for (test, runs) in RUNS {
-                let settings =
-                    selvedge_protocol::Settings { test: Some(test.into()), runs_max: 10 * runs, ..settings(Search::Dpor) };
+                let settings = selvedge_protocol::Settings {
+                    test: Some(test.into()),
+                    runs_max: 10 * runs,
+                    ..settings(Search::Dpor)
+                };
                 let report = session(&program, &settings, &directory).report;
                 let [report] = report.tests.as_slice() else { panic!("{test} is a test") };
                 let name = format!("{test} with {cc} {level}");

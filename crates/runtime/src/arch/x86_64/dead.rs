@@ -188,7 +188,9 @@ impl Reader<'_> {
         let fine = match function {
             Function::Ignored | Function::Looked | Function::Assembly | Function::Yields => true,
             Function::Read(_) | Function::Write(_) => true,
-            Function::Load(size) | Function::ExchangeValue(size) | Function::Update(size, _) => self.misses(cell, size.into()),
+            Function::Load(size) | Function::ExchangeValue(size) | Function::Update(size, _) => {
+                self.misses(cell, size.into())
+            }
             Function::Exchange(size) => {
                 if let Word::Known(expected) = registers[6]
                     && self.on_stack(expected)
