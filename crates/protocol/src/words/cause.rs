@@ -68,14 +68,7 @@ pub fn cause(cause: &Cause, names: &mut dyn Names) -> String {
         Cause::Gone { write, size, thread } => {
             format!("{} in the stack of T{thread}, which has ended", access(*write, *size))
         }
-        Cause::BadFree { address, block } => {
-            let what = match block {
-                FreedBlock::Free => "is free already",
-                FreedBlock::Middle => "is in the middle of a block",
-                FreedBlock::Nothing => "was not allocated",
-            };
-            format!("free of memory that {what} ({})", heap(*address))
-        }
+        Cause::BadFree { address, block } => format!("free of memory that {} ({})", freed(*block), heap(*address)),
         Cause::Misuse(found) => misuse(found),
         Cause::NothingToChoose => "selvedge_choose(0): there is nothing to choose from".into(),
         Cause::Out(out) => outside(out, names),
@@ -85,6 +78,14 @@ pub fn cause(cause: &Cause, names: &mut dyn Names) -> String {
             format!("neither linearizable nor quasi linearizable with {classes}{readings}")
         }
         Cause::SerialRunsDiffer => "serial runs of the same calls differ".into(),
+    }
+}
+
+fn freed(block: FreedBlock) -> &'static str {
+    match block {
+        FreedBlock::Free => "is free already",
+        FreedBlock::Middle => "is in the middle of a block",
+        FreedBlock::Nothing => "was not allocated",
     }
 }
 
