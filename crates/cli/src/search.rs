@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use selvedge_protocol::{Leaks, Reuse, Search, Settings};
 
-use crate::quantity;
 use crate::report::ci::OutputFlags;
+use crate::{memory, quantity};
 
 /// The bound of `bounded` and `portfolio` when nothing is said.
 const PREEMPTIONS: u32 = 2;
@@ -15,6 +15,12 @@ const PREEMPTIONS: u32 = 2;
 const DEPTH: u32 = 3;
 /// How many runs `random` and `pct` make when nothing is said: they have no end of their own.
 const RUNS_SAMPLED: u64 = 10_000;
+
+/// What each of so many processes may use where nothing is said, unless it is too little for any.
+fn share_of_memory(jobs: u32) -> u64 {
+    const LEAST: u64 = 512 << 20;
+    (memory::default_max() / u64::from(jobs.max(1))).max(LEAST)
+}
 
 /// The flags as typed.
 #[derive(Args)]
@@ -71,6 +77,11 @@ pub struct SearchFlags {
     /// Time for each test, such as 500ms, 60s or 5m; none for no limit
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = quantity::time)]
     time_max: TimeMax,
+
+    /// Memory for each process of the search, such as 512MiB or 4GiB; if not
+    /// given 4GiB or 3/4 of what is available, shared by all processes
+    #[arg(long, value_name = "SIZE", value_parser = quantity::size)]
+    memory_max: Option<u64>,
 
     /// Where findings are written
     #[arg(long, value_name = "DIR", default_value = "selvedge-findings")]
@@ -217,6 +228,7 @@ impl SearchFlags {
             seed: self.seed,
             steps_max: self.steps_max,
             time_max: self.time_max.map(|time| time.as_secs_f64()),
+            memory_max: Some(self.memory_max.unwrap_or_else(|| share_of_memory(jobs))),
             reuse,
             retries: !self.no_retries,
             leaks,

@@ -89,6 +89,9 @@ pub struct Settings {
     pub steps_max: u64,
     /// Stop after so many seconds.
     pub time_max: Option<f64>,
+    /// So many bytes of memory each process of the search may use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_max: Option<u64>,
     /// What `malloc` reuses.
     pub reuse: Reuse,
     /// Only the test with this name.
@@ -137,6 +140,7 @@ impl Default for Settings {
             seed: 1,
             steps_max: 20_000,
             time_max: None,
+            memory_max: None,
             reuse: Reuse::Fifo,
             test: None,
             arguments: vec![],

@@ -130,7 +130,6 @@ static CONTROL: Cell = Cell(UnsafeCell::new(None));
 /// The thread pointer of the fiber that runs under control; 0 when none does. The program may have other threads, which are not
 /// under control, so that a run is under way is not enough.
 static CONTROLLED: AtomicU64 = AtomicU64::new(0);
-static STEPS: AtomicU64 = AtomicU64::new(0);
 
 /// Whether the caller is code under test, under control.
 #[inline(always)]
@@ -155,17 +154,6 @@ pub static STACK: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 #[inline(always)]
 pub fn private(address: u64) -> bool {
     address.wrapping_sub(STACK[0].load(Ordering::Relaxed)) < STACK[1].load(Ordering::Relaxed)
-}
-
-/// One more step is made.
-#[inline(always)]
-pub fn count_step() {
-    STEPS.store(STEPS.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-}
-
-/// All steps of all runs so far: the watchdog's sign of life.
-pub fn steps() -> u64 {
-    STEPS.load(Ordering::Relaxed)
 }
 
 /// Puts the state in its place.

@@ -22,11 +22,13 @@
 //! | `freeze` | threads of the process that are part of no test |
 //! | `session`, `finding`, `watchdog` | run after run, what they found, and what never ends |
 //! | `debug` | stops where a replay fails |
+//! | `apart`, `journal` | each search in a copy of the process, and what is known when that copy ends without an answer |
 //! | `share`, `worker`, `exchange` | one search in several processes, and what all of them see |
 //!
 //! Invariant: nothing here knows how a strategy decides, and no strategy knows what a fiber is.
 
 mod abi;
+mod apart;
 mod arch;
 mod arguments;
 mod clock;
@@ -40,6 +42,7 @@ mod freeze;
 mod heap;
 mod history;
 mod host;
+mod journal;
 mod leak;
 mod lineup;
 mod memory;

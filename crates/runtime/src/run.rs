@@ -18,7 +18,7 @@ use crate::posix::objects::Objects;
 use crate::race::Races;
 use crate::retry::Attempts;
 use crate::session::Test;
-use crate::{fiber, plain_steps, shadow};
+use crate::{fiber, journal, plain_steps, shadow};
 
 /// Where a thread is that has no pending step.
 pub const NOWHERE: u16 = u16::MAX;
@@ -367,6 +367,7 @@ fn end_of(left: Left) -> End {
 /// One run; how it ended.
 pub fn run_once(test: &Test, globals: &Snapshot) -> End {
     renew(globals);
+    journal::begin_run();
     let created = with(|control| control.create(test.body, test.argument).is_ok());
     debug_assert!(created, "the first fiber exists");
     fiber::enter();

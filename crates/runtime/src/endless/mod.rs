@@ -27,6 +27,7 @@ use selvedge_protocol::Class;
 
 use crate::arch::unused;
 use crate::control::{Control, Left};
+use crate::journal;
 use crate::posix::objects;
 use state::State;
 
@@ -291,10 +292,13 @@ impl Control {
 
     /// Which of so many results the step under way has.
     pub fn pick(&mut self, options: u32) -> u32 {
-        if !self.is_continued() {
-            return self.search.strategy.pick(options);
-        }
-        let again = self.run.endless.cycle.map(|(from, to)| from + self.run.trace.len() - to);
-        again.and_then(|at| self.run.trace.picks(at).first()).map_or(0, |pick| pick.chosen.min(options - 1))
+        let chosen = if self.is_continued() {
+            let again = self.run.endless.cycle.map(|(from, to)| from + self.run.trace.len() - to);
+            again.and_then(|at| self.run.trace.picks(at).first()).map_or(0, |pick| pick.chosen.min(options - 1))
+        } else {
+            self.search.strategy.pick(options)
+        };
+        journal::picked(chosen);
+        chosen
     }
 }

@@ -279,8 +279,15 @@ fn check(threads: [Vec<Statement>; 2], outcomes: usize, kinds: &[&str]) {
     let [one, other] = threads;
     let first = vec![Statement::Create(1), Statement::Create(2), Statement::Join(1), Statement::Join(2)];
     let threads = vec![first, one, other];
-    let program =
-        Program { library: Library::C, threads, widths: [32; 3], c11: false, barriers: [2; 2], units: [0; 2] };
+    let program = Program {
+        library: Library::C,
+        threads,
+        widths: [32; 3],
+        c11: false,
+        barriers: [2; 2],
+        units: [0; 2],
+        early: [0; 2],
+    };
     let possible = twin::possible(&program).expect("few states");
     assert_eq!(possible.outcomes.len(), outcomes, "{program:?}");
     assert_eq!(possible.kinds.iter().copied().collect::<Vec<_>>(), kinds, "{program:?}");
