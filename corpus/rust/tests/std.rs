@@ -543,3 +543,40 @@ fn uncontrolled_pool_from_before() {
     });
     pool.join().unwrap();
 }
+
+/// Only the runs in which the value has come are of interest: in these it is whole.
+#[test]
+fn pass_assumed_value() {
+    selvedge::explore(|| {
+        let value = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+        let other = value.clone();
+        let thread = thread::spawn(move || {
+            other.0.store(1, Release);
+            other.1.store(1, Release);
+        });
+        selvedge::assume(value.1.load(Acquire) == 1);
+        assert_eq!(value.0.load(Relaxed), 1);
+        thread.join().unwrap();
+    });
+}
+
+/// The one choice that fails, and only before the other thread has changed the limit.
+#[test]
+fn panic_chosen_index() {
+    selvedge::explore(|| {
+        let limit = Arc::new(AtomicUsize::new(2));
+        let other = limit.clone();
+        let thread = thread::spawn(move || other.store(3, SeqCst));
+        let index = selvedge::choose(3);
+        assert!(index < limit.load(SeqCst), "{index}");
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn panic_chosen_of_none() {
+    selvedge::explore(|| {
+        let empty: Vec<u32> = Vec::new();
+        let _ = selvedge::choose(empty.len());
+    });
+}

@@ -2,6 +2,7 @@
 #ifndef SELVEDGE_H
 #define SELVEDGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -58,8 +59,13 @@ void selvedge_register_option(const char *object, const char *option);
 /* A result that is text: return selvedge_text("..."). */
 selvedge_value selvedge_text(const char *text);
 
-/* For specifications: one of 0 .. options-1, all of which are tried; and an operation that waits for ever. */
+/* For tests and for specifications: one of 0 .. options-1, all of which are tried. */
 unsigned selvedge_choose(unsigned options);
+
+/* For tests: a run in which the condition does not hold here is not looked at any further. */
+void selvedge_assume(bool condition);
+
+/* For specifications: an operation that waits for ever. */
 void selvedge_block(void);
 
 /* Says that the object could not be constructed. Does not come back. */

@@ -141,6 +141,8 @@ pub enum Cause {
     },
     /// A lock or a queue was used wrongly.
     Misuse(Misuse),
+    /// The test asks for one of no values at all.
+    NothingToChoose,
     /// Something leads out of what is controlled.
     Out(Out),
     /// No serial order of the operations has these results.
@@ -374,6 +376,8 @@ pub enum Out {
     ExitOfMain,
     /// `pthread_cancel`.
     Cancel,
+    /// An assumption that does not hold, in an object or its specification.
+    AssumptionOfObject,
     /// An operation of `futex` that is not known.
     FutexOperation(i64),
     /// A system call that is not known.
@@ -477,7 +481,7 @@ impl Cause {
             Cause::Access { .. } => FindingKind::OutOfBounds,
             Cause::BadFree { .. } => FindingKind::DoubleFree,
             Cause::Misuse(Misuse { fault: Fault::Freed { .. }, .. }) => FindingKind::UseAfterFree,
-            Cause::Misuse(_) => FindingKind::Misuse,
+            Cause::Misuse(_) | Cause::NothingToChoose => FindingKind::Misuse,
             Cause::Out(_) => FindingKind::Uncontrolled,
             Cause::Unexplained => FindingKind::NotLinearizable,
             Cause::UnexplainedWait => FindingKind::Stuck,

@@ -83,6 +83,9 @@ pub struct TestReport {
     pub redundant: u64,
     /// How many ended stuck, or with threads that could only have tried again what failed.
     pub blocked: u64,
+    /// How many of these because an assumption of the test did not hold.
+    #[serde(default)]
+    pub excluded: u64,
     /// How many ended at the step limit.
     pub truncated: u64,
     /// How many were ended because they were not fair: the search then does not claim to be complete.
@@ -127,6 +130,7 @@ impl TestReport {
             runs: 0,
             redundant: 0,
             blocked: 0,
+            excluded: 0,
             truncated: 0,
             unfair: 0,
             spared: 0,
@@ -165,6 +169,11 @@ impl TestReport {
             || self.unknowns.iter().any(|found| found.kind != FindingKind::StepLimit)
     }
 
+    /// Whether no run came to its end, for want of one in which all assumptions hold.
+    pub fn tested_nothing(&self) -> bool {
+        self.excluded > 0 && self.blocked + self.redundant + self.unfair + self.truncated >= self.runs
+    }
+
     /// Whether the search has to start over, if it can: some plain accesses should have been steps.
     pub fn asks_for_steps(&self) -> bool {
         self.unknowns.iter().any(|found| !found.cause.plain_steps().is_empty())
@@ -175,7 +184,8 @@ impl TestReport {
         if self.findings.iter().any(|found| !found.is_last_resort() && !found.settings.keep_going) {
             self.findings.retain(|found| !found.is_last_resort());
         }
-        if (self.forgotten > 0 || !self.unknowns.is_empty()) && self.findings.is_empty() {
+        let unclear = self.forgotten > 0 || !self.unknowns.is_empty() || self.tested_nothing();
+        if unclear && self.findings.is_empty() {
             (self.coverage, self.bound) = (CoverageRecord::Partial, None);
         }
         self

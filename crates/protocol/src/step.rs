@@ -123,6 +123,13 @@ pub enum StepKind {
     Create,
     /// A thread gives up its turn.
     Yield,
+    /// The test or a specification asks for one of several values.
+    Choose {
+        /// Which it got, counted from 0.
+        chosen: u64,
+        /// Out of how many.
+        options: u64,
+    },
     /// Something is done to memory or to an object.
     Access(Access),
     /// An operation is called.

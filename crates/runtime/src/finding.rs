@@ -352,6 +352,9 @@ fn steps(control: &Control, frames: &mut Frames) -> Vec<Step> {
 fn kind(access: &explore::Access, new: Option<u64>) -> StepKind {
     let verb = match access.kind {
         // Whether it had to let others go first or only might have.
+        Kind::Read if access.object == objects::choice() => {
+            return StepKind::Choose { chosen: new.unwrap_or(0), options: access.old };
+        }
         Kind::Read if access.size == 0 => return StepKind::Yield,
         Kind::Call => return StepKind::Call { operation: None },
         Kind::Return => return StepKind::Return { result: new.map(|result| (result as i64).to_string()) },

@@ -18,6 +18,7 @@
 //! | `plain_steps` | plain accesses that are steps |
 //! | `endless` | runs that do not end, and when that is a livelock |
 //! | `history` | calls and returns of operations |
+//! | `assume` | choices and assumptions of tests |
 //! | `lineup` | objects: phase 1 and phase 2 of Line-Up, matrix after matrix |
 //! | `freeze` | threads of the process that are part of no test |
 //! | `session`, `finding`, `watchdog` | run after run, what they found, and what never ends |
@@ -31,6 +32,7 @@ mod abi;
 mod apart;
 mod arch;
 mod arguments;
+mod assume;
 mod clock;
 mod control;
 mod debug;

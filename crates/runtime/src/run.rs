@@ -84,6 +84,8 @@ pub struct Run {
     pub leaked: Option<usize>,
     /// Whether the first thread has ended by itself, and with it neither the test nor the process.
     pub goes_on: bool,
+    /// Whether an assumption of the test did not hold.
+    pub excluded: bool,
     /// Locks and what waits for them.
     pub objects: Objects,
     /// Who knows of whose accesses.
@@ -197,6 +199,7 @@ impl Run {
             left: Left::Complete,
             leaked: None,
             goes_on: false,
+            excluded: false,
             objects,
             races,
             tidy: false,
@@ -281,6 +284,7 @@ impl Run {
             left: _,
             leaked: _,
             goes_on: _,
+            excluded: _,
             tidy: _,
             time: _,
             alive,

@@ -545,6 +545,7 @@ fn search_classes(
         }
         report.forgotten += u64::from(shadow::has_forgotten());
         report.blocked += u64::from(end == End::Stuck);
+        report.excluded += u64::from(with(|control| control.run.left == Left::Blocked && control.run.excluded));
         report.truncated += u64::from(end == End::Truncated);
         if with(|control| control.run.left) == Left::Restart {
             with(|control| control.search.strategy = Box::new(Dpor::new()));

@@ -86,14 +86,14 @@ impl Control {
         }
         if enabled.is_empty() {
             let left = retry::end(self);
-            return self.leave(left);
+            return self.leave(self.unless_excluded(left));
         }
         if self.run.fruitless {
             return self.leave(Left::Stopped(Stop::Unfair));
         }
         if endless::is_watched(self) {
             if let Some(left) = endless::watch(self, &enabled) {
-                return self.leave(left);
+                return self.leave(self.unless_excluded(left));
             }
             if self.is_continued() {
                 let thread = self.continues_with(&enabled);
@@ -110,6 +110,11 @@ impl Control {
             Decision::Stop(stop) => self.leave(Left::Stopped(stop)),
             Decision::Run(thread) => self.run(thread.index()),
         }
+    }
+
+    /// That nobody can go, or that the run goes on for ever, shows nothing where a thread waits only because an assumption did not hold.
+    fn unless_excluded(&self, left: Left) -> Left {
+        if self.run.excluded && matches!(left, Left::Stuck | Left::Endless) { Left::Blocked } else { left }
     }
 
     fn leave(&mut self, left: Left) -> Next {

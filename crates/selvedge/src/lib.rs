@@ -178,13 +178,35 @@ fn panicked(place: &[u8], message: &str) {
     }
 }
 
-/// One of `0..options`, all of which are tried: what a specification does that allows several results. Outside of a search, and for
-/// fewer than two options, it is 0.
+/// One of `0..options`, all of which are tried: in a test, and in a specification that allows several results. Outside of a search it is 0.
+///
+/// # Panics
+/// When there is nothing to choose from.
+#[track_caller]
 pub fn choose(options: usize) -> usize {
     type Choose = unsafe extern "C" fn(u32) -> u32;
+    assert!(options > 0, "choose(0): there is nothing to choose from");
     let Some(found) = symbol(c"selvedge_choose") else { return 0 };
     // SAFETY: the runtime's function of that name has that type.
     unsafe { std::mem::transmute::<*mut c_void, Choose>(found)(options.try_into().unwrap_or(u32::MAX)) as usize }
+}
+
+/// Only runs in which this holds are to be looked at: in any other the thread goes no further, and the run is no finding, however the others go on. It is counted as
+/// blocked; where no run is left, the verdict is *unknown*. For tests, not for objects.
+///
+/// # Panics
+/// When it does not hold outside of a search.
+#[track_caller]
+pub fn assume(condition: bool) {
+    type Exclude = unsafe extern "C" fn();
+    if condition {
+        return;
+    }
+    if let Some(found) = symbol(c"selvedge_exclude") {
+        // SAFETY: the runtime's function of that name has that type; in a run it does not come back.
+        unsafe { std::mem::transmute::<*mut c_void, Exclude>(found)() };
+    }
+    panic!("an assumption does not hold outside of a search");
 }
 
 /// Waits for ever: what an operation of a specification does where it has to wait.

@@ -302,7 +302,7 @@ fn touched(step: &Step) -> Option<Touched> {
         StepKind::Access(access) if access.on.is_descriptor() => Some(Touched::Descriptors),
         StepKind::Access(access) if !is_of_threads(access.on) => Some(Touched::Object(access.object)),
         StepKind::Call { .. } | StepKind::Return { .. } => Some(Touched::Operations),
-        StepKind::Access(_) | StepKind::Create | StepKind::Yield => None,
+        StepKind::Access(_) | StepKind::Create | StepKind::Yield | StepKind::Choose { .. } => None,
     }
 }
 
@@ -328,7 +328,10 @@ fn shared(finding: &Finding) -> impl Fn(&Step) -> bool {
     for (object, thread) in used.chain(awaited) {
         *users.entry(object).or_default() |= 1_u64.checked_shl(u32::from(thread)).unwrap_or(1 << 63);
     }
-    move |step| touched(step).and_then(|touched| users.get(&touched)).is_some_and(|users| users.count_ones() > 1)
+    move |step| {
+        matches!(step.kind, StepKind::Choose { .. })
+            || touched(step).and_then(|touched| users.get(&touched)).is_some_and(|users| users.count_ones() > 1)
+    }
 }
 
 /// The line of a panic, without directories and with them: by the time it is reported it has been caught.

@@ -137,6 +137,8 @@ impl Tested {
             Some(Reached::RaceMemory)
         } else if let Some(unknown) = report.unknowns.first() {
             Some(Reached::Run(unknown.kind))
+        } else if report.tested_nothing() {
+            Some(Reached::Assumptions)
         } else if report.runs >= settings.runs_max {
             Some(Reached::Runs)
         } else if report.unfair > 0 {

@@ -136,6 +136,8 @@ pub enum Reached {
     Fairness,
     /// More memory than is remembered for data races.
     RaceMemory,
+    /// In no run all assumptions of the test held.
+    Assumptions,
     /// A worker process ended without an answer.
     Worker,
     /// There is no report.
@@ -161,6 +163,7 @@ impl Reached {
             Reached::Runs => "runs",
             Reached::Fairness => "fairness",
             Reached::RaceMemory => "race-memory",
+            Reached::Assumptions => "assumptions",
             Reached::Worker => "worker",
             Reached::NoReport => "no-report",
             Reached::Incomplete => "incomplete",

@@ -6,6 +6,7 @@ mod browser;
 mod cargo;
 mod cargo_verdicts;
 mod check;
+mod choices;
 mod commands;
 mod counting;
 mod documents;

@@ -12,7 +12,7 @@ fn findings(name: &str) -> String {
 }
 
 /// Tests a program; its findings go to a directory named like the test.
-fn test(name: &str, args: &[&str]) -> Run {
+pub fn test(name: &str, args: &[&str]) -> Run {
     let directory = findings(name);
     selvedge(&[&["test", "--findings", &directory], args].concat())
 }
@@ -25,7 +25,7 @@ fn findings_of(name: &str) -> Vec<String> {
 }
 
 /// The one finding file of a run.
-fn finding_of(name: &str) -> String {
+pub fn finding_of(name: &str) -> String {
     let [finding] = <[String; 1]>::try_from(findings_of(name)).expect("there is one finding");
     finding
 }

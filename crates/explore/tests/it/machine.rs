@@ -60,6 +60,8 @@ pub enum Op {
     Spawn(usize),
     Join(usize),
     Choose(usize, u32),
+    /// Goes no further when the register is 0.
+    Assume(usize),
     Call,
     Return(Val),
     Yield,
@@ -335,6 +337,7 @@ impl<'a> Machine<'a> {
                 self.memory[self.variable(t, addr)] == self.value(t, expected)
             }
             Op::Changed(..) => thread.changed != Some(false),
+            Op::Assume(register) => thread.registers[register] != 0,
             _ => true,
         };
         (self.access(t, op), enabled)
@@ -381,7 +384,7 @@ impl<'a> Machine<'a> {
                 self.trace.access(access);
             }
             Op::Join(_) => self.trace.access(access),
-            Op::Yield => {}
+            Op::Yield | Op::Assume(_) => {}
             _ => self.synchronise(t, op, access),
         }
         if matches!(op, Op::Wait(..)) {

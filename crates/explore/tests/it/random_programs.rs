@@ -315,6 +315,53 @@ fn picking(number: u64) -> Program {
     Program::new(threads.collect(), 2)
 }
 
+/// A thread whose assumption does not hold goes no further, and the others do: no class is lost.
+#[test]
+fn assumptions() {
+    check(1500, 1000, |maker| {
+        let threads = (0..2 + maker.below(2)).map(|_| {
+            let mut ops = maker.memory_thread(2, 2);
+            if maker.below(3) > 0 {
+                // A jump to the end behind it goes one further.
+                ops.retain(|op| !matches!(op, Op::IfZero(..)));
+                ops.insert(1 + maker.below(2), Op::Assume(maker.below(3)));
+            }
+            ops
+        });
+        let threads = threads.collect();
+        Program::new(threads, 2)
+    });
+}
+
+/// The same where the run would end with the first assumption that does not hold: all runs in which each does are still made.
+#[test]
+fn runs_in_which_all_assumptions_hold() {
+    let (mut compared, mut fewer) = (0, 0);
+    for number in 0..1500 {
+        let mut maker = Maker { rng: Rng::for_run(19, number) };
+        let threads = (0..2 + maker.below(2)).map(|_| {
+            let (one, other) = (Addr::Var(maker.below(2)), Addr::Var(maker.below(2)));
+            let mut ops = vec![Op::Load(0, one), Op::Store(other, Val::C(1)), Op::Load(1, other)];
+            ops.insert(1 + maker.below(3), Op::Assume(0));
+            if maker.below(2) == 0 {
+                ops = vec![Op::Store(one, Val::C(1)), Op::Add(0, other, Val::C(1))];
+            }
+            ops
+        });
+        let program = Program::new(threads.collect(), 2);
+        let complete = |seen: &Seen| -> BTreeSet<Outcome> {
+            seen.outcomes.iter().filter(|outcome| !outcome.stuck).cloned().collect()
+        };
+        let (all, some) = (see(&program, &mut Dfs::new(), 5_000), see(&program, &mut Dpor::new(), 5_000));
+        if all.coverage.is_some() {
+            assert!(complete(&all) == complete(&some), "{program:?}");
+            compared += 1;
+            fewer += u64::from(complete(&all).len() < all.outcomes.len());
+        }
+    }
+    assert!(compared > 1000 && fewer > 300, "{compared} {fewer}");
+}
+
 /// Steps that a run has in common with the last one are not recorded again: they must be what a replay records, which has no last run.
 #[test]
 fn steps_that_are_kept() {

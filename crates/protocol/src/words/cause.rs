@@ -74,15 +74,9 @@ pub fn cause(cause: &Cause, names: &mut dyn Names) -> String {
         Cause::Gone { write, size, thread } => {
             format!("{} in the stack of T{thread}, which has ended", access(*write, *size))
         }
-        Cause::BadFree { address, block } => {
-            let what = match block {
-                FreedBlock::Free => "is free already",
-                FreedBlock::Middle => "is in the middle of a block",
-                FreedBlock::Nothing => "was not allocated",
-            };
-            format!("free of memory that {what} ({})", heap(*address))
-        }
+        Cause::BadFree { address, block } => format!("free of memory that {} ({})", freed(*block), heap(*address)),
         Cause::Misuse(found) => misuse(found),
+        Cause::NothingToChoose => "selvedge_choose(0): there is nothing to choose from".into(),
         Cause::Out(out) => outside(out, names),
         Cause::Unexplained => "no serial order of the operations has these results".into(),
         Cause::UnexplainedWait => "an operation waits for ever, and no serial order explains that".into(),
@@ -90,6 +84,14 @@ pub fn cause(cause: &Cause, names: &mut dyn Names) -> String {
             format!("neither linearizable nor quasi linearizable with {classes}{readings}")
         }
         Cause::SerialRunsDiffer => "serial runs of the same calls differ".into(),
+    }
+}
+
+fn freed(block: FreedBlock) -> &'static str {
+    match block {
+        FreedBlock::Free => "is free already",
+        FreedBlock::Middle => "is in the middle of a block",
+        FreedBlock::Nothing => "was not allocated",
     }
 }
 
@@ -262,6 +264,9 @@ fn outside(out: &Out, names: &mut dyn Names) -> String {
             "exit(0) by another thread than the first ends all threads at once, which is not controlled".into()
         }
         Out::Cancel => "pthread_cancel is not controlled".into(),
+        Out::AssumptionOfObject => {
+            "an assumption that does not hold ends a run of a test; of an object nothing can be said then".into()
+        }
         Out::FutexOperation(number) => format!("futex operation {number} is not controlled"),
         Out::SystemCall(number) => match system_call(*number).filter(|name| !name.contains(' ')) {
             Some(name) => format!("system call {name} is not controlled"),

@@ -21,6 +21,8 @@ pub enum Complaint<'a> {
     UnknownLibc,
     /// Something was freed before the first run that is no block.
     BadFree,
+    /// An assumption does not hold, outside of a run.
+    Assumption,
     /// The process waits for a debugger.
     Stopped(i64),
 }
@@ -43,6 +45,11 @@ impl fmt::Display for Complaint<'_> {
                 f.write_str("where this libc keeps what belongs to a thread is not known, so it cannot be put back between runs")?;
             }
             Complaint::BadFree => f.write_str("free of memory that is not allocated, before the first run")?,
+            Complaint::Assumption => {
+                f.write_str(
+                    "an assumption (selvedge_assume) does not hold outside of a test, where no run can be left out",
+                )?;
+            }
             Complaint::Stopped(process) => {
                 write!(f, "stopped at the failing step, process {process}; attach a debugger: gdb -p {process}")?;
             }
@@ -61,6 +68,10 @@ mod tests {
         for (complaint, said) in [
             (Complaint::Settings("it is empty"), "the settings could not be read: it is empty"),
             (Complaint::Report(&full), "the report could not be written: no space left"),
+            (
+                Complaint::Assumption,
+                "an assumption (selvedge_assume) does not hold outside of a test, where no run can be left out",
+            ),
             (Complaint::HoldsTests, "this program holds tests; run it with `selvedge test`"),
             (
                 Complaint::NoFunction("open"),

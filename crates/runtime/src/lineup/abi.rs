@@ -1,11 +1,10 @@
 //! What the header and `crates/selvedge` call: objects are registered or handed over, results are given as text, and a
-//! specification may choose.
+//! specification may wait.
 
 use std::cell::UnsafeCell;
 use std::ffi::c_char;
 use std::rc::Rc;
 
-use selvedge_explore::Pick;
 use selvedge_protocol::{Cause, ObjectOptions, ObjectReport, ObjectTrouble, Settings};
 
 use super::check::check;
@@ -132,25 +131,7 @@ pub unsafe extern "C" fn selvedge_not_constructed(start: *const u8, length: usiz
 }
 
 crate::entries! {
-    selvedge_choose => choose_at;
     selvedge_block => block_at;
-}
-
-/// A choice of a specification: one of so many, all of which are tried. In a serial run it is part of what the operation did.
-unsafe extern "C" fn choose_at(options: u32) -> u32 {
-    if !active() || options < 2 {
-        return 0;
-    }
-    point::arrive(point::nothing(), Wants::Nothing, site::pc());
-    with(|control| {
-        let chosen = control.pick(options);
-        control.run.trace.pick(Pick { chosen, options });
-        if let Some(column) = control.run.recorder.column(control.run.current) {
-            control.run.recorder.chose(column, chosen);
-        }
-        point::finish(control, None, false, None);
-        chosen
-    })
 }
 
 /// Waits for ever: what an operation of a specification does where it has to.

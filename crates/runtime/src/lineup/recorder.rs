@@ -133,9 +133,9 @@ impl Recorder {
         self.order.push(column as u8);
     }
 
-    /// Notes what a declared choice of the column's operation was.
+    /// Notes what a choice of the column's operation was, if there is one: in a test that is of no object there is none.
     pub fn chose(&mut self, column: usize, chosen: u32) {
-        if let Some(called) = self.columns[column].called.last_mut() {
+        if let Some(called) = self.columns.get_mut(column).and_then(|column| column.called.last_mut()) {
             called.choices.push(chosen);
         }
     }

@@ -348,6 +348,11 @@ pub fn heap(units: usize) -> u64 {
     tagged(10, units)
 }
 
+/// A choice of the test. Nobody else touches it.
+pub fn choice() -> u64 {
+    tagged(13, 0)
+}
+
 /// Virtual time.
 pub fn clock() -> u64 {
     tagged(8, 0)

@@ -241,6 +241,7 @@ impl Ledger {
         self.total.runs += report.runs;
         self.total.redundant += report.redundant;
         self.total.blocked += report.blocked;
+        self.total.excluded += report.excluded;
         self.total.truncated += report.truncated;
         self.total.unfair += report.unfair;
         self.total.spared += report.spared;

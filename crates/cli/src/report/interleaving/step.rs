@@ -25,6 +25,7 @@ pub fn words(step: &Step, site: &Site, names: &mut Names) -> String {
         StepKind::Return { result } => return clean(&format!("return {}", result.as_deref().unwrap_or("object"))),
         StepKind::Create => return "create".to_owned(),
         StepKind::Yield => return "yield".to_owned(),
+        StepKind::Choose { chosen, options } => return format!("chooses {chosen} of {options}"),
         StepKind::Access(access) => access,
     };
     if let Some(told) = words::on_descriptor(access) {

@@ -68,6 +68,9 @@ pub struct TestDocument {
     pub runs: u64,
     pub redundant: u64,
     pub blocked: u64,
+    /// How many of these because an assumption of the test did not hold.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub excluded: u64,
     pub points: u64,
     pub histories: u64,
     pub cpu_seconds: f64,
@@ -80,6 +83,10 @@ pub struct TestDocument {
     pub unknowns: Vec<Found>,
     #[serde(flatten)]
     pub object: Option<ObjectDocument>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Plain accesses that are steps.
@@ -188,6 +195,7 @@ impl TestDocument {
             runs: report.runs,
             redundant: report.redundant,
             blocked: report.blocked,
+            excluded: report.excluded,
             points: report.points,
             histories: report.histories,
             cpu_seconds: round(report.cpu_seconds),

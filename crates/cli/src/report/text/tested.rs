@@ -61,10 +61,18 @@ impl Tested {
     /// What the search did not look at because of loops that only try again.
     fn left_out(&self) -> &'static str {
         let reduced = matches!(self.settings.search, Search::Dpor | Search::Portfolio);
-        if reduced && self.settings.retries && self.report.blocked > 0 {
+        if reduced && self.settings.retries && self.report.blocked > self.report.excluded {
             "; attempts that failed, left nothing behind and were only made again are left out"
         } else {
             ""
+        }
+    }
+
+    /// How many runs count for nothing, because an assumption did not hold.
+    fn excluded(&self) -> String {
+        match self.report.excluded {
+            0 => String::new(),
+            excluded => format!(" ({} by an assumption)", count(excluded)),
         }
     }
 
@@ -79,7 +87,7 @@ impl Tested {
         let blocked = match report.blocked {
             _ if !report.findings.is_empty() => String::new(),
             0 => String::new(),
-            blocked => format!("{} blocked, ", count(blocked)),
+            blocked => format!("{} blocked{}, ", count(blocked), self.excluded()),
         };
         format!(
             "{}, {} redundant, {blocked}{}, {histories}{:.3} cpu s",
@@ -167,6 +175,9 @@ impl Tested {
                  test of the same code can be looked at as a whole",
                 if self.report.forgotten == 1 { "1 run touched".into() } else { format!("{} runs touched", count(self.report.forgotten)) }
             ),
+            (Reached::Assumptions, _) => {
+                "nothing was tested: in every run an assumption of the test did not hold".to_owned()
+            }
             (Reached::Run(FindingKind::Uncontrolled | FindingKind::Nondeterminism), _) => {
                 "stopped there: docs/coverage.md says what is controlled".to_owned()
             }
