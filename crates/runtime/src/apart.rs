@@ -132,7 +132,7 @@ pub fn explore(test: &Test, settings: &Settings) -> TestReport {
             Ok(done) => {
                 done.answer().and_then(|text| wire::decode_bytes(text).ok()).unwrap_or_else(|| lost_whole(test))
             }
-            Err(lost) => report_of(test, settings, &lost),
+            Err(lost) => report_of(test, settings, &lost, None),
         },
     }
 }
@@ -142,8 +142,8 @@ fn lost_whole(test: &Test) -> TestReport {
     TestReport { worker_lost: true, ..TestReport::new(&test.name) }
 }
 
-/// What is known of a search that ended without an answer.
-pub fn report_of(test: &Test, settings: &Settings, lost: &Lost) -> TestReport {
+/// What is known of a search that ended without an answer. Where this process searches itself, everything as it was before that.
+pub fn report_of(test: &Test, settings: &Settings, lost: &Lost, globals: Option<&Snapshot>) -> TestReport {
     let mut report = TestReport::new(&test.name);
     let (runs, points) = lost.done.journal.runs();
     (report.runs, report.points, report.bound) = (runs, points, lost.done.journal.bound());
@@ -158,9 +158,13 @@ pub fn report_of(test: &Test, settings: &Settings, lost: &Lost) -> TestReport {
             report.keep(found);
         }
     }
+    if lost.cut.is_none() && lost.done.journal.ended_itself() {
+        // The runtime has said why on standard error.
+        return TestReport { worker_lost: true, coverage: CoverageRecord::Partial, ..report };
+    }
     let places = places_of(&lost.done, settings);
     report.plain_steps = PlainSteps { places: places.clone(), runs_before: 0 };
-    if let Some(found) = show(test, settings, lost, places) {
+    if let Some(found) = show(test, settings, lost, places, globals) {
         report.runs += 1;
         report.keep(Finding { run: report.runs, ..found });
     }
@@ -184,10 +188,16 @@ fn cause(lost: &Lost) -> Option<Cause> {
 }
 
 /// The finding that the last run of a search makes; none where only the time was up.
-fn show(test: &Test, settings: &Settings, lost: &Lost, places: Vec<Place>) -> Option<Finding> {
+fn show(
+    test: &Test,
+    settings: &Settings,
+    lost: &Lost,
+    places: Vec<Place>,
+    globals: Option<&Snapshot>,
+) -> Option<Finding> {
     let cause = cause(lost)?;
     let Some(choices) = lost.done.journal.choices() else { return Some(bare(test, cause)) };
-    let errand = Errand { test, settings, choices, places, cause: cause.clone(), again: lost.cut.is_none() };
+    let errand = Errand { test, settings, globals, choices, places, cause: cause.clone(), again: lost.cut.is_none() };
     let seconds = if lost.cut.is_none() { AGAIN } else { MOMENT };
     let limits = Limits { until: sys::now() + seconds, patience: 0.0, memory_max: settings.memory_max };
     let done = match wait(Worker::start(0, || errand.make())?, limits) {
@@ -213,6 +223,7 @@ fn bare(test: &Test, cause: Cause) -> Finding {
 struct Errand<'a> {
     test: &'a Test,
     settings: &'a Settings,
+    globals: Option<&'a Snapshot>,
     choices: Vec<Choice>,
     places: Vec<Place>,
     cause: Cause,
@@ -223,14 +234,15 @@ struct Errand<'a> {
 impl Errand<'_> {
     /// Makes it. What is found is said before anything is done that may end the process.
     fn make(&self) -> String {
-        let globals = Snapshot::new(false);
+        let own = if self.globals.is_none() { Some(Snapshot::new(false)) } else { None };
+        let Some(globals) = self.globals.or(own.as_ref()) else { return String::new() };
         session::arrange(self.settings);
         plain_steps::begin(&self.places);
-        if let Some(found) = self.find(&globals) {
+        if let Some(found) = self.find(globals) {
             say(Line::Finding, &wire::encode(&found));
         }
         if self.again {
-            repeat(self.test, &globals, self.choices.clone(), false);
+            repeat(self.test, globals, self.choices.clone(), false);
         }
         String::new()
     }
@@ -293,6 +305,7 @@ pub fn check(name: &str, settings: &Settings, check: impl Fn() -> ObjectReport) 
         Ok(done) => (done, Shortfall::WorkerLost),
         Err(lost) => {
             let limit = match (lost.cut, cause(&lost)) {
+                (None, _) if lost.done.journal.ended_itself() => Shortfall::WorkerLost,
                 (None, _) => Shortfall::Died(lost.done.death),
                 (_, Some(cause)) => Shortfall::Uncontrolled(cause),
                 (_, None) => Shortfall::Time(Phase::Two),

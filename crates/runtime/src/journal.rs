@@ -4,7 +4,7 @@
 //!
 //! Invariant: a decision is noted before the thread that it is about goes on.
 
-use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use selvedge_explore::{Choice, Thread};
 
@@ -13,7 +13,7 @@ use crate::sys;
 /// The decisions that are kept of a run: more than a run may have. A power of two.
 const KEPT: usize = 1 << 24;
 /// Said of a decision that is about a result.
-const PICK: u16 = 1 << 15;
+const PICK: u32 = 1 << 31;
 
 #[repr(C)]
 struct Pages {
@@ -29,7 +29,9 @@ struct Pages {
     bound: AtomicI64,
     /// When the time is up, as the bits of a number of seconds; 0 where that is not known.
     end: AtomicU64,
-    choices: [AtomicU16; KEPT],
+    /// 1 once the runtime itself ends the process.
+    own_end: AtomicU32,
+    choices: [AtomicU32; KEPT],
 }
 
 /// Those of this process.
@@ -82,6 +84,11 @@ impl Journal {
         u32::try_from(self.pages().bound.load(Ordering::Relaxed)).ok()
     }
 
+    /// Whether the runtime ended the process, and no code under test did.
+    pub fn ended_itself(&self) -> bool {
+        self.pages().own_end.load(Ordering::Relaxed) == 1
+    }
+
     /// When its time is up.
     pub fn end(&self) -> f64 {
         end_of(self.pages())
@@ -90,9 +97,9 @@ impl Journal {
     /// The decisions of the run under way; `None` when they are more than are kept.
     pub fn choices(&self) -> Option<Vec<Choice>> {
         let count = self.pages().next.load(Ordering::Relaxed) as usize;
-        let choice = |choice: u16| match choice & PICK {
-            0 => Choice::Run(Thread(choice)),
-            _ => Choice::Pick(u32::from(choice & !PICK)),
+        let choice = |choice: u32| match choice & PICK {
+            0 => Choice::Run(Thread(choice as u16)),
+            _ => Choice::Pick(choice & !PICK),
         };
         let kept = self.pages().choices.get(..count)?;
         Some(kept.iter().map(|noted| choice(noted.load(Ordering::Relaxed))).collect())
@@ -120,7 +127,7 @@ fn pages() -> &'static Pages {
 }
 
 #[inline(always)]
-fn note(choice: u16) {
+fn note(choice: u32) {
     let pages = pages();
     let next = pages.next.load(Ordering::Relaxed);
     pages.choices[next as usize % KEPT].store(choice, Ordering::Relaxed);
@@ -130,12 +137,12 @@ fn note(choice: u16) {
 /// This thread makes the next step.
 #[inline(always)]
 pub fn chosen(thread: usize) {
-    note(thread as u16);
+    note(thread as u32);
 }
 
 /// The step under way has this result.
 pub fn picked(result: u32) {
-    note(result as u16 | PICK);
+    note(result | PICK);
 }
 
 /// A run begins.
@@ -165,6 +172,14 @@ pub fn reached(bound: u32) {
 /// The time of the search is up then: from that moment on a thread that makes no steps is not waited for.
 pub fn expect_end(at: f64) {
     pages().end.store(at.to_bits(), Ordering::Relaxed);
+}
+
+/// The runtime ends this process.
+pub fn ends_itself() {
+    // SAFETY: null before the first search, and else a journal that stays.
+    if let Some(pages) = unsafe { PAGES.load(Ordering::Relaxed).as_ref() } {
+        pages.own_end.store(1, Ordering::Relaxed);
+    }
 }
 
 /// Whether the time of the search is up.

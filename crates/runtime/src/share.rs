@@ -79,7 +79,7 @@ pub fn explore(
                 match done.answer().and_then(|text| wire::decode_bytes::<Answer>(text).ok()) {
                     Some(answer) => ledger.answer(id, answer),
                     None => {
-                        let report = apart::report_of(test, settings, &Lost { done, cut });
+                        let report = apart::report_of(test, settings, &Lost { done, cut }, Some(globals));
                         lost |= report.findings.is_empty() && report.unknowns.is_empty();
                         ledger.answer(id, Answer::new(report, vec![], false, Ended::Early));
                     }
