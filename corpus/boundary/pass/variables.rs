@@ -5,15 +5,15 @@ use std::thread;
 
 #[test]
 fn variables() {
-    unsafe { env::set_var("SELVEDGE_BOUNDARY_KEPT", "before") };
+    unsafe { env::set_var("KEPT_FROM_BEFORE", "before") };
     selvedge::explore(|| {
-        assert_eq!(env::var("SELVEDGE_BOUNDARY_KEPT").as_deref(), Ok("before"));
-        assert!(env::var("SELVEDGE_BOUNDARY_NEW").is_err());
+        assert_eq!(env::var("KEPT_FROM_BEFORE").as_deref(), Ok("before"));
+        assert!(env::var("NEW_IN_THE_RUN").is_err());
         unsafe {
-            env::set_var("SELVEDGE_BOUNDARY_NEW", "in the run");
-            env::remove_var("SELVEDGE_BOUNDARY_KEPT");
+            env::set_var("NEW_IN_THE_RUN", "in the run");
+            env::remove_var("KEPT_FROM_BEFORE");
         }
-        let seen = thread::spawn(|| env::var("SELVEDGE_BOUNDARY_NEW")).join().unwrap();
+        let seen = thread::spawn(|| env::var("NEW_IN_THE_RUN")).join().unwrap();
         assert_eq!(seen.as_deref(), Ok("in the run"));
     });
 }
