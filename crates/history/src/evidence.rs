@@ -55,6 +55,19 @@ pub struct Stay {
     pub remove: Option<OpId>,
 }
 
+/// A value of a collection that nothing is known to have taken out, and an operation by whose end it must have been gone.
+///
+/// The operation answered "empty" after the value was put in; or it gave out (or showed) another value, and the value was put in
+/// before that one was (in a queue), was put in after that one and before the operation was called (in a stack), or goes before that
+/// one and was put in before the operation was called (in a priority queue).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forced {
+    /// The one operation that put the value in.
+    pub insert: OpId,
+    /// The operation that shows it gone.
+    pub because: OpId,
+}
+
 /// Why one part has no linearization.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -104,7 +117,8 @@ pub enum Violation {
         second: Stay,
     },
     /// A collection answered "empty" although at each moment of that operation some value was certainly inside: the
-    /// spans from the return of `insert` to the call of `remove` together cover it.
+    /// spans from the return of `insert` to the call of `remove` together cover it, or at that moment more of the values that nothing
+    /// is known to have taken out had been put in than removals were pending.
     NotEmpty {
         /// The operation that answered "empty".
         operation: OpId,
@@ -121,6 +135,20 @@ pub enum Violation {
         /// Values of higher priority whose certain presence covers the removal (from the call of `insert` on, if that is
         /// later than the call of the removal).
         inside: Vec<Stay>,
+    },
+    /// More values must have been gone by the end of the last of these operations than removals are pending that were called by
+    /// then: no two removals take out the same value, and nothing else can have taken them out.
+    TooFewRemovals {
+        /// The values, each put in once and not known to have been taken out.
+        values: Vec<Forced>,
+    },
+    /// These operations of a collection have no order by themselves: all operations on some values, answers that nothing is inside, and
+    /// the pending removals that are called first, as many as there are values among them that nothing is known to have taken out
+    /// (or all there are). An order of the whole part would give one for these: what is done to other values can be left out, and
+    /// pending removals that are called earlier can take what later ones took.
+    Conflict {
+        /// The operations.
+        operations: Vec<OpId>,
     },
     /// A stack's values hold each other up: the first of them to be pushed must be pushed, and popped if it is popped at
     /// all, while none of the others is inside; but for each of them, at each moment of its push or at each moment
@@ -191,6 +219,8 @@ impl Violation {
             Violation::Overtaken { .. } => "overtaken",
             Violation::NotEmpty { .. } => "not-empty",
             Violation::Outranked { .. } => "outranked",
+            Violation::TooFewRemovals { .. } => "too-few-removals",
+            Violation::Conflict { .. } => "conflict",
             Violation::Entangled { .. } => "entangled",
             Violation::Missed { .. } => "missed",
             Violation::Crossed { .. } => "crossed",
@@ -214,6 +244,10 @@ impl Violation {
             Violation::Overtaken { first, second } => stays(&[*second, *first]),
             Violation::NotEmpty { operation, inside } => [vec![*operation], stays(inside)].concat(),
             Violation::Outranked { operation, insert, inside } => [vec![*operation, *insert], stays(inside)].concat(),
+            Violation::TooFewRemovals { values } => {
+                values.iter().rev().map(|v| v.because).chain(values.iter().map(|v| v.insert)).collect()
+            }
+            Violation::Conflict { operations } => operations.clone(),
             Violation::Entangled { stays: values } => stays(values),
             Violation::Missed { operation, insert, before, after } => {
                 [Some(*operation), Some(*insert), Some(*before), *after].into_iter().flatten().collect()

@@ -4,12 +4,12 @@
 //! needs to check it by hand.
 
 use selvedge_history::check::assumed::Assumed;
-use selvedge_history::evidence::{Failure, Stay, Violation};
+use selvedge_history::evidence::{Failure, Forced, Stay, Violation};
 use selvedge_history::object::Kind;
-use selvedge_history::{OpId, Value};
+use selvedge_history::{Call, OpId, Value};
 
 use super::operation::{Family, Reading, show};
-use crate::quantity::counted;
+use crate::quantity::{count, counted};
 
 /// How many members of a long list are spelled out.
 const SPELLED_OUT: usize = 3;
@@ -79,6 +79,8 @@ fn violation(reading: Reading<'_>, violation: &Violation) -> String {
         Violation::NotEmpty { operation, inside } => not_empty(reading, *operation, inside),
         Violation::Outranked { operation, insert, inside } => outranked(reading, *operation, *insert, inside),
         Violation::Entangled { stays } => entangled(reading, stays),
+        Violation::TooFewRemovals { values } => too_few_removals(reading, values),
+        Violation::Conflict { operations } => conflict(reading, operations),
         Violation::Missed { operation, insert, before, after } => missed(reading, *operation, *insert, *before, *after),
         Violation::Crossed { first, last, other_first, other_last } => {
             crossed(reading, *first, *last, *other_first, *other_last)
@@ -223,7 +225,98 @@ fn stays(reading: Reading<'_>, inside: &[Stay]) -> String {
     format!("{}{more}", spelled.join(", then "))
 }
 
+/// "1, 2, 3 and 7 more"
+fn named(reading: Reading<'_>, inserts: &[OpId]) -> String {
+    let mut names: Vec<String> = inserts.iter().take(SPELLED_OUT).map(|&op| reading.value(op)).collect();
+    if inserts.len() > SPELLED_OUT {
+        names.push(format!("{} more", count((inserts.len() - SPELLED_OUT) as u64)));
+    }
+    let last = names.pop().unwrap_or_default();
+    if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) }
+}
+
+/// How many removals are pending that were called before an operation ended.
+fn pending_removals(reading: Reading<'_>, operation: OpId) -> u64 {
+    let history = &reading.log.history;
+    let this = history.operation(operation);
+    let same = |op: &&selvedge_history::Operation<Call, Value>| {
+        let here = op.input.object == this.input.object && op.input.key == this.input.key;
+        here && op.ret.is_none() && op.call < this.end() && op.input.argument.is_nil()
+    };
+    history.operations().iter().filter(same).count() as u64
+}
+
+/// Values that only pending removals can have taken out are too many for those.
+fn crowded(reading: Reading<'_>, operation: OpId, inside: &[Stay]) -> Option<String> {
+    let (open, fixed): (Vec<Stay>, Vec<Stay>) = inside.iter().partition(|stay| stay.remove.is_none());
+    if open.is_empty() || pending_removals(reading, operation) == 0 {
+        return None;
+    }
+    let inserts: Vec<OpId> = open.iter().map(|stay| stay.insert).collect();
+    let or = if fixed.is_empty() {
+        String::new()
+    } else {
+        format!(", or a value was certainly inside: {}", stays(reading, &fixed))
+    };
+    Some(format!(
+        "{} ({}) found nothing, but all that time something was inside: nothing is known to have taken out {}, and at each moment \
+         fewer removals were pending than of these values had been put in{or}.",
+        reading.label(operation),
+        reading.lines(operation),
+        named(reading, &inserts),
+    ))
+}
+
+fn too_few_removals(reading: Reading<'_>, values: &[Forced]) -> String {
+    let end = |op: OpId| reading.log.history.operation(op).end();
+    let last = values.iter().map(|forced| forced.because).max_by_key(|&op| end(op)).expect("a value");
+    let inserts: Vec<OpId> = values.iter().map(|forced| forced.insert).collect();
+    let (removals, what) = match pending_removals(reading, last) {
+        0 => ("no removal was".to_owned(), "Nothing"),
+        1 => ("only 1 removal was".to_owned(), "Only a pending removal"),
+        many => (format!("only {} removals were", count(many)), "Only pending removals"),
+    };
+    let gone = if values.iter().all(|forced| forced.because == last) {
+        format!(
+            "{} ({}) shows that {} had been taken out",
+            reading.label(last),
+            reading.lines(last),
+            named(reading, &inserts)
+        )
+    } else {
+        format!(
+            "By the return of {} ({}) {} had been taken out",
+            reading.label(last),
+            reading.returned(last),
+            named(reading, &inserts)
+        )
+    };
+    let them = if values.len() == 1 { "it" } else { "them" };
+    format!("{gone}. {what} can have taken {them} out, but when it returned {removals} pending.")
+}
+
+fn conflict(reading: Reading<'_>, operations: &[OpId]) -> String {
+    let pending = operations.iter().filter(|&&op| {
+        let operation = reading.log.history.operation(op);
+        operation.ret.is_none() && operation.input.argument.is_nil()
+    });
+    let whatever = match pending.count() as u64 {
+        0 => String::new(),
+        1 => ", whichever value the pending removal among them took out".to_owned(),
+        many => format!(", whichever values the {} pending removals among them took out", count(many)),
+    };
+    format!(
+        "These {} have no order by themselves{whatever}. The last of them to return is {} ({}).",
+        counted(operations.len() as u64, "operation"),
+        reading.label(operations[0]),
+        reading.lines(operations[0]),
+    )
+}
+
 fn not_empty(reading: Reading<'_>, operation: OpId, inside: &[Stay]) -> String {
+    if let Some(text) = crowded(reading, operation, inside) {
+        return text;
+    }
     format!(
         "{} ({}) found nothing, but all that time something was certainly inside: {}.",
         reading.label(operation),

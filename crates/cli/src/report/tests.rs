@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 use selvedge_history::check::{Algorithm, Answer};
-use selvedge_history::evidence::{Failure, Part, Stay, Violation};
+use selvedge_history::evidence::{Failure, Forced, Part, Stay, Violation};
 use selvedge_history::object::Kind;
 use selvedge_history::{Budget, Call, Log, LogRecorder, OpId, Outcome as Ended, Symbol, Value, Verdict};
 use unicode_width::UnicodeWidthStr;
@@ -172,6 +172,43 @@ fn not_empty_for_many_values() {
     events.push_str("1 pop\n1 ok");
     let violation = Violation::NotEmpty { operation: OpId(20), inside: (0..20).map(kept).collect() };
     assert_snapshot!(report(Kind::Stack, &events, violation));
+}
+
+#[test]
+fn not_empty_though_removals_are_pending() {
+    let events = "0 add 1\n0 ok\n0 add 2\n0 ok\n0 add 3\n0 ok\n8 remove\n1 remove\n1 ok 3\n2 remove\n2 ok";
+    let violation = Violation::NotEmpty { operation: OpId(5), inside: vec![kept(0), kept(1)] };
+    assert_snapshot!(report(Kind::Bag, events, violation));
+    let events = "0 add 1\n0 ok\n0 add 2\n0 ok\n0 add 3\n0 ok\n2 remove\n8 remove\n9 remove\n1 remove\n1 ok 3\n2 ok";
+    let violation = Violation::NotEmpty { operation: OpId(3), inside: vec![kept(0), kept(1), stay(2, 6)] };
+    assert_snapshot!(report(Kind::Bag, events, violation));
+}
+
+#[test]
+fn too_few_removals() {
+    let values = |values: &[(u32, u32)]| Violation::TooFewRemovals {
+        values: values
+            .iter()
+            .map(|&(insert, because)| Forced { insert: OpId(insert), because: OpId(because) })
+            .collect(),
+    };
+    let events = "0 enq 1\n0 ok\n0 enq 2\n0 ok\n0 enq 3\n0 ok\n8 deq\n1 deq\n1 ok 3";
+    assert_snapshot!(report(Kind::Queue, events, values(&[(0, 4), (1, 4)])));
+    let mut events = String::new();
+    for i in 0..7 {
+        events.push_str(&format!("0 enq {i}\n0 ok\n"));
+    }
+    events.push_str("7 deq\n8 deq\n9 deq\n1 deq\n1 ok 6");
+    assert_snapshot!(report(Kind::Queue, &events, values(&[(0, 10), (1, 10), (2, 10), (3, 10)])));
+    let events = "0 insert 5\n0 ok\n0 insert 6\n0 ok\n0 insert 3\n0 ok\n8 poll\n1 poll\n1 ok 3\n1 poll\n1 ok";
+    assert_snapshot!(report(Kind::PriorityQueue, events, values(&[(0, 4), (1, 5)])));
+}
+
+#[test]
+fn conflict() {
+    let events = "0 push 3\n0 ok\n0 push 1\n0 ok\n0 push 2\n0 ok\n8 pop\n1 pop\n1 ok 3\n9 pop";
+    let operations = [4, 0, 1, 2, 3, 5].map(OpId).to_vec();
+    assert_snapshot!(report(Kind::Stack, events, Violation::Conflict { operations }));
 }
 
 #[test]

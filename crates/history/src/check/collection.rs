@@ -75,6 +75,13 @@ impl Collected for bag::Bag {
     }
 }
 
+/// A removal that is pending.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Removal {
+    pub op: OpId,
+    pub call: u32,
+}
+
 /// A removal that answered that the collection is empty.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Empty {
@@ -85,6 +92,7 @@ pub(super) struct Empty {
 }
 
 /// The values of a part, each insertion with its removal.
+#[derive(Clone, Default)]
 pub(super) struct Collection<'a> {
     pub spans: Vec<Span>,
     /// By span: its value.
@@ -95,8 +103,8 @@ pub(super) struct Collection<'a> {
     pub certain: usize,
     /// Observations were left out.
     pub observed: bool,
-    /// A removal is pending: it may have removed any value that nothing else removed.
-    pub pending_removals: bool,
+    /// The removals that are pending, in the order of calls: they may have removed any values that nothing else removed.
+    pub pending: Vec<Removal>,
 }
 
 impl Collection<'_> {
@@ -177,7 +185,7 @@ pub(super) fn collect<'a, O: Collected>(
     let mut numbers = Numbers::new(values, part.ops.len());
     let mut reader = Reader { seen: Vec::with_capacity(part.ops.len() / 2), repeated: vec![Repeated::default()] };
     let mut empties = Vec::new();
-    let (mut observed, mut pending_removals) = (false, false);
+    let (mut observed, mut pending) = (false, Vec::new());
     for &op in part.ops {
         let (role, argument) = roles.read(part, op)?;
         let value = match (role, part.output(op)) {
@@ -187,7 +195,7 @@ pub(super) fn collect<'a, O: Collected>(
             }
             (Role::Insert, _) => argument,
             (Role::Remove, None) => {
-                pending_removals = true;
+                pending.push(Removal { op, call: part.call(op) });
                 continue;
             }
             (Role::Remove, Some(Value::Nil)) => {
@@ -202,7 +210,7 @@ pub(super) fn collect<'a, O: Collected>(
     let spans = Vec::with_capacity(reader.seen.len());
     let values = Vec::with_capacity(reader.seen.len());
     let events = part.events;
-    let collection = Collection { spans, values, empties, events, certain: 0, observed, pending_removals };
+    let collection = Collection { spans, values, empties, events, certain: 0, observed, pending };
     Ok(reader.finish(collection, part, O::FIFO))
 }
 
@@ -249,7 +257,7 @@ impl<'a> Reader<'a> {
                 if repeated.inserts.is_empty() {
                     return Err(Violation::ThinAir { operation: repeated.removes[0] });
                 }
-                match repeated.pair(part, fifo, collection.pending_removals) {
+                match repeated.pair(part, fifo, !collection.pending.is_empty()) {
                     Paired::Certain(spans) => collection.spans.extend(spans),
                     Paired::Guessed(spans) => guesses.extend(spans.into_iter().map(|span| (span, value))),
                     Paired::Violation(violation) => return Err(violation),

@@ -1,13 +1,14 @@
 //! Which algorithm decides which part.
 //!
 //! The fast algorithms decide parts in which values are distinct or as good as that. Where something was left out of what
-//! they looked at (observations, pending removals), their "violation" still holds and their "none" does not count; where
-//! they looked at a guess (repeated values), it is the other way round. The search decides then.
+//! they looked at (observations), their "violation" still holds and their "none" does not count; where they looked at a
+//! guess (repeated values), it is the other way round. The search decides then.
 
 use super::collection::{Collected, Collection, collect};
 use super::part::{PartView, Parts};
+use super::pending::{self, Discipline};
 use super::search::{Explained, Goal, Path, search, shortest_failing_prefix};
-use super::{Algorithm, Answer, Unfit, bag, priority_queue, queue, read, register, set, stack};
+use super::{Algorithm, Answer, Unfit, read, register, set};
 use crate::evidence::{Failure, Linearization, Violation};
 use crate::object::priority_queue::{Direction, PriorityQueue};
 use crate::object::{Kind, Misuse, Object, ObjectVisitor};
@@ -87,9 +88,9 @@ impl Checker<'_> {
             return if self.kind == Kind::Set { self.set_by_value(part) } else { self.search(part) };
         }
         match self.kind {
-            Kind::Queue => self.collection(part, &crate::object::queue::Queue, Algorithm::Queue, queue::linearize),
-            Kind::Stack => self.collection(part, &crate::object::stack::Stack, Algorithm::Stack, stack::linearize),
-            Kind::Bag => self.collection(part, &crate::object::bag::Bag, Algorithm::Bag, bag::linearize),
+            Kind::Queue => self.collection(part, &crate::object::queue::Queue, Discipline::Queue),
+            Kind::Stack => self.collection(part, &crate::object::stack::Stack, Discipline::Stack),
+            Kind::Bag => self.collection(part, &crate::object::bag::Bag, Discipline::Bag),
             Kind::PriorityQueue => self.priority_queue(part, PriorityQueue::largest_first()),
             Kind::PriorityQueueMin => self.priority_queue(part, PriorityQueue::smallest_first()),
             Kind::Set => self.set(part),
@@ -106,53 +107,80 @@ impl Checker<'_> {
 
     fn priority_queue(&mut self, part: &PartView<'_>, object: PriorityQueue) -> Result<PartVerdict, Unfit> {
         let smallest_first = object.direction == Direction::SmallestFirst;
-        self.collection(part, &object, Algorithm::PriorityQueue, |collection| {
-            let descending = priority_queue::descending(collection, smallest_first);
-            priority_queue::linearize(collection, &descending)
-        })
+        self.collection(part, &object, Discipline::PriorityQueue { smallest_first })
     }
 
     fn collection<O: Collected>(
         &mut self,
         part: &PartView<'_>,
         object: &O,
-        algorithm: Algorithm,
-        linearize: impl Fn(&Collection<'_>) -> Result<Vec<OpId>, Violation>,
+        discipline: Discipline,
     ) -> Result<PartVerdict, Unfit> {
         let mut collection = match collect(object, self.kind, part)? {
             Ok(collection) => collection,
             Err(violation) => {
-                self.ran(algorithm);
+                self.ran(discipline.algorithm());
                 return Ok(Verdict::Fail(violation));
             }
         };
+        if !collection.pending.is_empty() {
+            return self.with_pending(part, collection, discipline);
+        }
         let guessed = collection.certain < collection.spans.len();
         if !collection.observed && !collection.is_impossible() {
-            // An order without the pending removals is an order.
-            match linearize(&collection) {
+            match discipline.linearize(&collection) {
                 Ok(order) => {
-                    self.ran(algorithm);
+                    self.ran(discipline.algorithm());
                     return Ok(Verdict::Pass(vec![plain(part, order)]));
                 }
-                Err(violation) if !guessed && !collection.pending_removals => {
-                    self.ran(algorithm);
+                Err(violation) if !guessed => {
+                    self.ran(discipline.algorithm());
                     return Ok(Verdict::Fail(violation));
                 }
                 Err(_) => {}
             }
         }
         collection.drop_guesses();
-        if collection.pending_removals {
-            // What nothing removed may have been removed by a pending operation.
-            collection.drop_never_removed();
-        }
-        match linearize(&collection) {
+        match discipline.linearize(&collection) {
             Err(violation) => {
-                self.ran(algorithm);
+                self.ran(discipline.algorithm());
                 Ok(Verdict::Fail(violation))
             }
             Ok(_) => self.search(part),
         }
+    }
+
+    /// The same where removals are pending.
+    fn with_pending(
+        &mut self,
+        part: &PartView<'_>,
+        mut collection: Collection<'_>,
+        discipline: Discipline,
+    ) -> Result<PartVerdict, Unfit> {
+        let guessed = collection.certain < collection.spans.len();
+        if guessed && !collection.observed && !collection.is_impossible() {
+            match pending::order(&collection, discipline, self.budget) {
+                Ok(Some((order, taken))) => {
+                    self.ran(discipline.algorithm());
+                    return Ok(Verdict::Pass(vec![returned(part, order, taken)]));
+                }
+                Ok(None) => {}
+                Err(limit) => return Ok(Verdict::Unknown(limit)),
+            }
+        }
+        collection.drop_guesses();
+        Ok(match pending::decide(&collection, discipline, self.budget) {
+            Ok(Ok((order, taken))) if !guessed && !collection.observed => {
+                self.ran(discipline.algorithm());
+                Verdict::Pass(vec![returned(part, order, taken)])
+            }
+            Ok(Ok(_)) => return self.search(part),
+            Ok(Err(violation)) => {
+                self.ran(discipline.algorithm());
+                Verdict::Fail(violation)
+            }
+            Err(limit) => Verdict::Unknown(limit),
+        })
     }
 
     fn set(&mut self, part: &PartView<'_>) -> Result<PartVerdict, Unfit> {
@@ -210,8 +238,14 @@ fn unfit_initial(misuse: Misuse) -> Unfit {
 
 /// A linearization without pending operations whose results would have to be told: insertions have none.
 fn plain(part: &PartView<'_>, order: Vec<OpId>) -> Linearization {
+    returned(part, order, Vec::new())
+}
+
+/// A linearization in which these pending removals took these values, in the order of calls.
+fn returned(part: &PartView<'_>, order: Vec<OpId>, taken: Vec<(OpId, Value)>) -> Linearization {
     let pending = order.iter().filter(|&&op| part.output(op).is_none());
-    let results = pending.map(|&op| (op, Value::Nil)).collect();
+    let result = |op: OpId| taken.binary_search_by_key(&op, |(taker, _)| *taker).map(|at| taken[at].1.clone());
+    let results = pending.map(|&op| (op, result(op).unwrap_or(Value::Nil))).collect();
     Linearization { part: part.name(), order, results }
 }
 

@@ -1,8 +1,8 @@
 //! The front door of the checkers: splits a log into independent objects and picks the right algorithm for each.
 //!
 //! Collections, sets and registers whose values are distinct are decided in O(n log n) or better by an algorithm of their
-//! own; everything else, and what those leave open (repeated values, pending removals, observations), by the
-//! [`search`]. Every algorithm answers exactly; the answer names the ones that ran.
+//! own, with pending removals of a collection in polynomial time; everything else, and what those leave open (repeated values,
+//! observations), by the [`search`]. Every algorithm answers exactly; the answer names the ones that ran.
 //!
 //! Invariant: an answer `Pass` carries one linearization for each part, an answer `Fail` a violation that by itself
 //! shows that there is none; neither depends on which algorithm found it.
@@ -14,6 +14,7 @@ mod cover_tree;
 mod decide;
 mod numbers;
 pub(crate) mod part;
+mod pending;
 mod priority_queue;
 mod queue;
 mod register;

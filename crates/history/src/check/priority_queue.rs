@@ -11,17 +11,17 @@ use crate::OpId;
 use crate::evidence::Violation;
 
 /// Gaps that are taken, with a way to the next free one. Each gap is passed a constant number of times (amortised).
-struct Gaps {
+pub(super) struct Gaps {
     next: Vec<u32>,
 }
 
 impl Gaps {
-    fn new(events: u32) -> Self {
+    pub fn new(events: u32) -> Self {
         Gaps { next: (0..=events).collect() }
     }
 
     /// The first free gap from `gap` on; the number of events when there is none.
-    fn free(&mut self, gap: u32) -> u32 {
+    pub fn free(&mut self, gap: u32) -> u32 {
         let mut root = gap;
         while self.next[root as usize] != root {
             root = self.next[root as usize];
@@ -34,7 +34,7 @@ impl Gaps {
     }
 
     /// Takes the gaps `first..end`.
-    fn take(&mut self, first: u32, end: u32) {
+    pub fn take(&mut self, first: u32, end: u32) {
         let mut gap = self.free(first);
         while gap < end {
             self.next[gap as usize] = gap + 1;

@@ -5,7 +5,7 @@
 
 use super::edn::syntax::{Parser, Stop};
 use super::error::operation;
-use super::jepsen::{Event, Kind, record};
+use super::jepsen::{Event, Kind, record, settle};
 use super::lines::{Fault, LineReader};
 use super::recognise::operation_format;
 use super::source::Line;
@@ -45,7 +45,9 @@ impl LineReader for Reader {
     }
 
     fn finish(self) -> Result<Log, LogError> {
-        self.recorder.finish(None)
+        let mut log = self.recorder.finish(None)?;
+        settle(&mut log);
+        Ok(log)
     }
 }
 

@@ -6,8 +6,8 @@
 //! No configuration left: no order.
 //!
 //! Operations that do not return may take effect with any result, or never. Of two configurations that differ only in
-//! the operations of this kind that were used, the one that used fewer can do whatever the other can; only it is kept. This
-//! is exact, and it is the only reduction made.
+//! the operations of this kind that were used, the one that used fewer can do whatever the other can; only it is kept. Of those
+//! that do the same, the one called first is used first: it can stand for the others. Both are exact, and no other reduction is made.
 //!
 //! States are compared by content. Exponential in the number of operations open at once, in the worst case.
 
@@ -76,8 +76,15 @@ fn place(
             after.add(configuration);
             continue;
         }
+        let mut tried: Vec<&Action> = Vec::new();
         for &i in open.iter().filter(|i| !configuration.must.contains(i) && !configuration.may.contains(i)) {
             let Move { action, ret, .. } = &moves[i];
+            if ret.is_none() {
+                if tried.contains(action) {
+                    continue;
+                }
+                tried.push(action);
+            }
             for state in configuration.state.after(action, ret.map(|(_, result)| result)) {
                 let (mut must, mut may) = (configuration.must.clone(), configuration.may.clone());
                 let taken = if ret.is_some() { &mut must } else { &mut may };

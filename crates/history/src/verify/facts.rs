@@ -74,6 +74,10 @@ pub(super) struct Scene<'a> {
     tallies: HashMap<&'a Value, Tally, foldhash::fast::RandomState>,
     /// The call of the first pending operation that may have taken out any value.
     pending: u32,
+    /// The calls of all of these, in order.
+    pending_calls: Vec<u32>,
+    /// The last operation that put in each value, or may have.
+    inserted: HashMap<&'a Value, OpId, foldhash::fast::RandomState>,
 }
 
 impl<'a> Scene<'a> {
@@ -82,7 +86,16 @@ impl<'a> Scene<'a> {
         let reading = members.reading;
         let kind = reading.kind;
         let tallies = HashMap::default();
-        let mut scene = Scene { members, kind, family: family(kind), initial: None, tallies, pending: u32::MAX };
+        let mut scene = Scene {
+            members,
+            kind,
+            family: family(kind),
+            initial: None,
+            tallies,
+            pending: u32::MAX,
+            pending_calls: Vec::new(),
+            inserted: HashMap::default(),
+        };
         if let Object::Cell(initial, _) = &reading.start {
             let initial = scene.plain(initial);
             scene.initial = Some(initial);
@@ -107,13 +120,17 @@ impl<'a> Scene<'a> {
         }
         if let Some(value) = self.puts(op, operation) {
             self.tallies.entry(value).or_default().sources += 1;
+            self.inserted.insert(value, op);
         }
         if let Some(value) = self.takes(op, operation) {
             self.tallies.entry(value).or_default().removals += 1;
         }
         // A set's log may leave out what a removal answered, and then it may have taken out its element too.
         match (self.action(op), operation.output()) {
-            (Action::Remove(_), None) => self.pending = self.pending.min(operation.call),
+            (Action::Remove(_), None) => {
+                self.pending = self.pending.min(operation.call);
+                self.pending_calls.push(operation.call);
+            }
             (Action::Discard(value), None | Some(Value::Nil)) => {
                 let first = &mut self.tallies.entry(value).or_default().pending;
                 *first = (*first).min(operation.call);
@@ -141,7 +158,7 @@ impl<'a> Scene<'a> {
     }
 
     /// The value that an operation is known to have taken out.
-    fn takes(&self, op: OpId, operation: &'a Operation<Call, Value>) -> Option<&'a Value> {
+    pub(super) fn takes(&self, op: OpId, operation: &'a Operation<Call, Value>) -> Option<&'a Value> {
         let result = operation.output()?;
         match self.action(op) {
             Action::Remove(_) if !result.is_nil() => Some(result),
@@ -184,6 +201,17 @@ impl<'a> Scene<'a> {
 
     pub(super) fn seen(&self, op: OpId) -> Result<&'a Value, Refusal> {
         self.sees(op, self.operation(op)?).ok_or(Refusal::NotSeen { operation: op, value: None })
+    }
+
+    /// The calls of the pending operations that may have taken out any value, in order.
+    pub(super) fn pending_calls(&self) -> &[u32] {
+        &self.pending_calls
+    }
+
+    /// The operation that put a value in, if there is only one.
+    pub(super) fn insertion_of(&self, value: &Value) -> Option<OpId> {
+        self.check_sources(value, 1).ok()?;
+        self.inserted.get(value).copied()
     }
 
     fn tally(&self, value: &Value) -> Tally {

@@ -6,8 +6,9 @@
 //! refused, whether or not the verdict happens to be right.
 //!
 //! A linearization is replayed in O(n log n) at most, a violated pattern looked up in O(n log n); only a claim that no
-//! order exists ([`Violation::Unplaced`], [`Violation::NeedNotBlock`]) makes the verifier search ([`exhaust`]).
+//! order exists ([`Violation::Conflict`], [`Violation::Unplaced`], [`Violation::NeedNotBlock`]) makes the verifier search ([`exhaust`]).
 //!
+//! [`Violation::Conflict`]: crate::evidence::Violation::Conflict
 //! [`Violation::Unplaced`]: crate::evidence::Violation::Unplaced
 //! [`Violation::NeedNotBlock`]: crate::evidence::Violation::NeedNotBlock
 
@@ -18,6 +19,7 @@ use crate::{Budget, Call, End, Limit, Log, OpId, Operation, Value, Verdict};
 mod exhaust;
 mod facts;
 mod order;
+mod pending;
 mod quasi;
 pub(crate) mod read;
 mod refusal;

@@ -179,6 +179,20 @@ pub enum Refusal {
     },
     /// The value was not taken out more often than it was put in.
     NotTooOften(Value),
+    /// No more values are named than pending removals can have taken out.
+    EnoughRemovals {
+        /// How many values must have been taken out.
+        values: u64,
+        /// How many removals are pending by then.
+        pending: u64,
+    },
+    /// An operation on one of the values is not named with the others.
+    LeftOut(OpId),
+    /// The pending removals named are not those that are called first, or too few.
+    OtherRemovals {
+        /// How many there must be at least.
+        needed: u64,
+    },
     /// Some order explains the part that is said to have none.
     Ordered,
     /// The history is not stuck.
@@ -339,6 +353,16 @@ impl Refusal {
                 write!(f, "operation {} need not have taken out what operation {} put in", remove.0, insert.0)
             }
             NotTooOften(value) => write!(f, "{value} was not taken out more often than it was put in"),
+            EnoughRemovals { values, pending } => {
+                write!(f, "{pending} pending removals may have taken out the {values} values named")
+            }
+            LeftOut(op) => write!(f, "operation {} is on one of the values, and is not named", op.0),
+            OtherRemovals { needed } => {
+                write!(
+                    f,
+                    "of the pending removals the first {needed} must be named, and no other before one that is not"
+                )
+            }
             Ordered => write!(f, "an order explains the part"),
             Explained(op) => write!(f, "an order explains the history up to the return of operation {}", op.0),
             NotStuck => f.write_str("the history is not stuck"),

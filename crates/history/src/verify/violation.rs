@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use super::facts::{Family, NIL, Scene};
 use super::simulate::{Action, Kind};
-use super::{Members, Reading, Refusal, Stop, unplaced};
+use super::{Members, Reading, Refusal, Stop, pending, unplaced};
 use crate::evidence::{Failure, Stay, Violation};
 use crate::{OpId, Value};
 
@@ -19,6 +19,7 @@ pub(super) fn check(reading: &Reading<'_>, failure: &Failure) -> Result<(), Stop
         Violation::Unplaced { operation, events, partial } => unplaced::check(&members, *operation, *events, partial),
         Violation::Unordered { .. } => unplaced::check_unordered(&members),
         Violation::NeedNotBlock { operation } => unplaced::check_need_not_block(&members, *operation),
+        Violation::Conflict { operations } => pending::check_conflict(&members, operations),
         pattern => Ok(Scene::new(&members)?.check(pattern)?),
     }
 }
@@ -35,12 +36,15 @@ impl<'a> Scene<'a> {
             | Violation::Missed { .. } => {
                 matches!(self.family, Family::Collection | Family::Set)
             }
-            Violation::NotEmpty { .. } => self.family == Family::Collection,
+            Violation::NotEmpty { .. } | Violation::TooFewRemovals { .. } => self.family == Family::Collection,
             Violation::Overtaken { .. } => kind == Kind::Queue,
             Violation::Outranked { .. } => matches!(kind, Kind::PriorityQueue | Kind::PriorityQueueMin),
             Violation::Entangled { .. } => kind == Kind::Stack,
             Violation::Crossed { .. } => self.family == Family::Register,
-            Violation::Unplaced { .. } | Violation::Unordered { .. } | Violation::NeedNotBlock { .. } => false,
+            Violation::Unplaced { .. }
+            | Violation::Unordered { .. }
+            | Violation::NeedNotBlock { .. }
+            | Violation::Conflict { .. } => false,
         }
     }
 
@@ -69,9 +73,11 @@ impl<'a> Scene<'a> {
             Violation::Crossed { first, last, other_first, other_last } => {
                 self.crossed((*first, *last), (*other_first, *other_last))
             }
-            Violation::Unplaced { .. } | Violation::Unordered { .. } | Violation::NeedNotBlock { .. } => {
-                Err(not_applicable)
-            }
+            Violation::TooFewRemovals { values } => self.too_few_removals(values),
+            Violation::Unplaced { .. }
+            | Violation::Unordered { .. }
+            | Violation::NeedNotBlock { .. }
+            | Violation::Conflict { .. } => Err(not_applicable),
         }
     }
 
@@ -226,7 +232,7 @@ impl<'a> Scene<'a> {
         if held.is_empty() { Err(Refusal::NotSeen { operation: last, value: None }) } else { Ok(held) }
     }
 
-    /// The union of the spans of some values, each of which must satisfy `admit`.
+    /// The moments at which some of these values is certainly inside. Each must satisfy `admit`.
     fn cover(&self, stays: &[Stay], admit: impl Fn(&Value) -> Result<(), Refusal>) -> Result<Cover, Refusal> {
         let mut spans = Vec::with_capacity(stays.len());
         for stay in stays {
@@ -234,6 +240,7 @@ impl<'a> Scene<'a> {
             admit(span.value)?;
             spans.push((span.enters, span.leaves));
         }
+        spans.extend(self.crowded(stays));
         Ok(Cover::new(spans))
     }
 }

@@ -16,6 +16,8 @@ mod counting;
 mod models;
 mod monitor;
 mod notation;
+mod pages;
+mod pending;
 mod quasi;
 mod random;
 mod real;

@@ -5,7 +5,7 @@
 //! `:f`, `:key` and `:value` are skipped, and so are the events of processes that are no integers.
 
 use super::error::operation;
-use super::jepsen::{Event, Kind, record};
+use super::jepsen::{Event, Kind, record, settle};
 use super::recognise::operation_format;
 use super::source::{LINE_MAX, Source, text};
 use super::{Format, ReadError, Reason, limo};
@@ -38,7 +38,9 @@ pub(super) fn read(source: &mut Source<'_>) -> Result<Log, ReadError> {
         let reason = if reader.content { Reason::NoOperation(Format::Edn) } else { Reason::Empty };
         return Err(ReadError::new(line, None, reason));
     }
-    reader.recorder.finish(None).map_err(|error| ReadError::new(line, None, Reason::Log(error)))
+    let mut log = reader.recorder.finish(None).map_err(|error| ReadError::new(line, None, Reason::Log(error)))?;
+    settle(&mut log);
+    Ok(log)
 }
 
 #[derive(Default)]
@@ -115,6 +117,8 @@ impl Reader {
             Some(Form::Word(name)) => name,
             Some(Form::Value(Value::Text(name))) => name.as_str(),
             Some(other) => return Err(other.unexpected("a keyword as :f, such as :read")),
+            // Elle's histories are of transactions only.
+            None if !kind.has_value() || fields.is_transaction() => "txn",
             None => return Err(Stop::fault(0, Reason::MissingField(":f"))),
         };
         let key = fields.key.map(Form::into_value).transpose().map_err(Stop::Fault)?;
@@ -195,6 +199,12 @@ impl<'a> Fields<'a> {
                 return Err(Stop::fault(at, Reason::RepeatedField(format!(":{name}"))));
             }
         }
+    }
+
+    /// Whether the value is a list of lists, the steps of a transaction.
+    fn is_transaction(&self) -> bool {
+        let Some(Form::Value(Value::List(steps))) = &self.value else { return false };
+        steps.iter().all(|step| step.as_list().is_some())
     }
 
     /// The process, `None` for one that is no client, such as the nemesis.

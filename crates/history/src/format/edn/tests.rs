@@ -47,6 +47,80 @@ fn echoes_are_no_results() {
     );
 }
 
+/// A call and its return.
+fn both(process: u32, f: &str, called: &str, returned: &str) -> String {
+    format!(
+        "{{:process {process} :type :invoke :f :{f} :value {called}}} {{:process {process} :type :ok :f :{f} :value {returned}}}\n"
+    )
+}
+
+#[test]
+fn pairs_of_independent_keys_are_taken_apart() {
+    for tag in ["", "#jepsen.independent/tuple ", "#jepsen.independent.Tuple"] {
+        let text = [
+            both(0, "write", &format!("{tag}[7 3]"), &format!("{tag}[7 3]")),
+            both(0, "read", &format!("{tag}[7 nil]"), &format!("{tag}[7 3]")),
+            both(1, "read", &format!("{tag}[8 nil]"), &format!("{tag}[8 nil]")),
+            both(1, "cas", &format!("{tag}[8 [0 1]]"), &format!("{tag}[8 [0 1]]")),
+            format!("{{:process 2 :type :invoke :f :write :value {tag}[8 1]}} {{:process 2 :type :info :f :write}}"),
+        ];
+        let expect = [
+            "0: write[7](3) 0-1 = nil",
+            "0: read[7]() 2-3 = 3",
+            "1: read[8]() 4-5 = nil",
+            "1: cas[8]([0 1]) 6-7 = nil",
+            "2: write[8](1) 8-",
+        ];
+        ok(&text.concat(), &expect);
+    }
+}
+
+#[test]
+fn other_pairs_are_values() {
+    // Another key in the return, a value that is no pair, a return that fills nothing in, and pairs that are the keys' own.
+    ok(
+        &[both(0, "get", "[7 nil]", "[8 3]"), both(0, "put", "[7 3]", "[7 3]")].concat(),
+        &["0: get([7 nil]) 0-1 = [8 3]", "0: put([7 3]) 2-3 = nil"],
+    );
+    ok(
+        &[both(0, "get", "[7 nil]", "[7 3]"), both(0, "put", "3", "3")].concat(),
+        &["0: get([7 nil]) 0-1 = [7 3]", "0: put(3) 2-3 = nil"],
+    );
+    ok(
+        &[both(0, "cas", "[1 nil]", "[1 nil]"), both(0, "cas", "[1 2]", "[1 2]")].concat(),
+        &["0: cas([1 nil]) 0-1 = nil", "0: cas([1 2]) 2-3 = nil"],
+    );
+    ok(
+        &both(0, "txn", "[[:r :x nil] [:w :x 1]]", "[[:r :x 2] [:w :x 1]]"),
+        &["0: txn([[r x nil] [w x 1]]) 0-1 = [[r x 2] [w x 1]]"],
+    );
+}
+
+#[test]
+fn completed_reads_have_their_result_in_the_call() {
+    let text = [both(0, "write", "3", "3"), both(1, "read", "3", "3"), both(0, "read", "nil", "nil")];
+    ok(&text.concat(), &["0: write(3) 0-1 = nil", "1: read() 2-3 = 3", "0: read() 4-5 = nil"]);
+    // One that answers something else says that the value is an argument.
+    let text = [both(0, "read", "3", "3"), both(0, "read", "3", "4")];
+    ok(&text.concat(), &["0: read(3) 0-1 = nil", "0: read(3) 2-3 = 4"]);
+    let pairs = [both(0, "read", "[7 3]", "[7 3]"), both(0, "read", "[7 nil]", "[7 4]")];
+    ok(&pairs.concat(), &["0: read[7]() 0-1 = 3", "0: read[7]() 2-3 = 4"]);
+    let pending = "{:process 1 :type :invoke :f :read :value 9} {:process 1 :type :info :f :read :value 9}";
+    ok(&format!("{}{pending}", both(0, "read", "3", "3")), &["0: read() 0-1 = 3", "1: read() 2-"]);
+}
+
+#[test]
+fn transactions_need_no_method() {
+    ok(
+        "{:process 0 :type :invoke :value [[:r :x nil]]} {:process 0 :type :ok :value [[:r :x 3]]}\n\
+         {:process 1 :type :invoke :value [[:w :x 3]]} {:process 1 :type :fail}\n\
+         {:process 2 :type :invoke :value [[:w :x 3]]} {:process 2 :type :info :value :timeout}",
+        &["0: txn([[r x nil]]) 0-1 = [[r x 3]]", "2: txn([[w x 3]]) 2-"],
+    );
+    bad("{:process 0 :type :invoke :value [3]}", "line 1, column 1: the field `:f` is missing");
+    bad("{:process 0 :type :invoke}", "line 1, column 1: the field `:f` is missing");
+}
+
 #[test]
 fn keys_are_kept_and_checked() {
     ok(

@@ -3,7 +3,7 @@
 use super::super::simulate::{Action, Kind, Object};
 use super::super::{read, violation};
 use super::*;
-use crate::evidence::Stay;
+use crate::evidence::{Forced, Stay};
 use crate::generate::Random;
 
 /// What a random history may look like.
@@ -220,7 +220,24 @@ fn made_up(random: &mut Random, reading: &Reading<'_>) -> Vec<Violation> {
         }
     }
     with_stays(random, reading, &ops, &maybe, &mut all);
+    with_pending(random, &ops, &mut all);
     all
+}
+
+/// The kinds that are about pending removals: every set of operations, and values and reasons at random.
+fn with_pending(random: &mut Random, ops: &[OpId], all: &mut Vec<Violation>) {
+    for set in 1..1u32 << ops.len() {
+        let operations = (0..ops.len()).filter(|i| set >> i & 1 == 1).map(|i| ops[i]).collect();
+        all.push(Violation::Conflict { operations });
+    }
+    for &because in ops {
+        all.extend(ops.iter().map(|&insert| Violation::TooFewRemovals { values: vec![Forced { insert, because }] }));
+    }
+    for _ in 0..60 {
+        let mut any = || ops[random.below(ops.len() as u64) as usize];
+        let values = (0..2 + ops.len() / 4).map(|_| Forced { insert: any(), because: any() }).collect();
+        all.push(Violation::TooFewRemovals { values });
+    }
 }
 
 /// The kinds that name values by insertion and removal. Stays that make sense are tried in all combinations of up to

@@ -1,7 +1,7 @@
 //! Each kind of violation by hand: the pattern accepted, and refused once one of its premises is gone.
 
 use super::*;
-use crate::evidence::Stay;
+use crate::evidence::{Forced, Stay};
 
 fn op(op: u32) -> OpId {
     OpId(op)
@@ -289,6 +289,108 @@ fn outranked() {
     shows("priority-queue", &format!("{clipped}; 0 add 3"), claim.clone());
     let pending = format!("{clipped}; 7 poll; 0 add 3");
     shows_not("priority-queue", &pending, claim, "3 may have been put in 2 times, not 1");
+}
+
+#[test]
+fn not_empty_though_removals_are_pending() {
+    let claim = |inside: &[Stay]| Violation::NotEmpty { operation: op(3), inside: inside.to_vec() };
+    let text = "0 add 1; 0 = nil; 0 add 2; 0 = nil; 8 remove; 0 remove; 0 = nil";
+    for object in ["bag", "queue", "stack", "priority-queue"] {
+        shows(object, text, claim(&[stays(0), stays(1)]));
+        shows_not(
+            object,
+            text,
+            claim(&[stays(0), stays(0)]),
+            "after event 5, during operation 3, none of the values named was certainly inside",
+        );
+        let two = format!("9 remove; {text}").replace("operation 3", "operation 4");
+        let claim = Violation::NotEmpty { operation: op(4), inside: vec![stays(1), stays(2)] };
+        shows_not(
+            object,
+            &two,
+            claim,
+            "after event 6, during operation 4, none of the values named was certainly inside",
+        );
+    }
+}
+
+#[test]
+fn too_few_removals() {
+    let claim = |values: &[(u32, u32)]| Violation::TooFewRemovals {
+        values: values.iter().map(|&(insert, because)| Forced { insert: op(insert), because: op(because) }).collect(),
+    };
+    let both = claim(&[(0, 4), (1, 4)]);
+    let queue = "0 enq 1; 0 = nil; 0 enq 2; 0 = nil; 0 enq 3; 0 = nil; 8 deq; 0 deq; 0 = 3";
+    shows("queue", queue, both.clone());
+    shows_not(
+        "queue",
+        &format!("{queue}; 9 deq"),
+        claim(&[(0, 4)]),
+        "1 pending removals may have taken out the 1 values named",
+    );
+    shows_not("queue", queue, claim(&[(0, 4), (0, 4)]), "operation 0 stands twice in the order");
+    shows_not("queue", queue, claim(&[(0, 4), (2, 4)]), "3 is said never to be removed, and an operation took it out");
+    shows_not("queue", &format!("{queue}; 0 enq 1"), both.clone(), "1 may have been put in 2 times, not 1");
+    shows_not(
+        "queue",
+        &format!("{queue}; 0 deq; 0 = 1"),
+        both.clone(),
+        "1 is said never to be removed, and an operation took it out",
+    );
+    let late = "0 enq 1; 0 = nil; 1 enq 2; 0 enq 3; 1 = nil; 0 = nil; 8 deq; 0 deq; 0 = 3";
+    shows_not("queue", late, both.clone(), "operation 1 did not end before operation 2 was called");
+    let stack = "0 push 3; 0 = nil; 0 push 1; 0 = nil; 0 push 2; 0 = nil; 8 pop; 0 pop; 0 = 3";
+    shows("stack", stack, claim(&[(1, 4), (2, 4)]));
+    shows_not(
+        "stack",
+        &queue.replace("enq", "push").replace("deq", "pop"),
+        both.clone(),
+        "operation 2 did not end before operation 0 was called",
+    );
+    let heap = "0 insert 5; 0 = nil; 0 insert 6; 0 = nil; 0 insert 3; 0 = nil; 8 poll; 0 poll; 0 = 3";
+    shows("priority-queue", heap, both.clone());
+    shows_not("priority-queue-min", heap, both.clone(), "5 is not of higher priority than 3");
+    shows("priority-queue-min", &heap.replace("3", "9"), both.clone());
+    shows_not(
+        "bag",
+        &queue.replace("enq", "add").replace("deq", "remove"),
+        both.clone(),
+        "operation 4 does not answer that the value is absent",
+    );
+    let empty = "0 add 1; 0 = nil; 0 add 2; 0 = nil; 0 add 3; 8 remove; 0 = nil; 0 remove; 0 = nil";
+    shows("bag", empty, both.clone());
+    shows_not("bag", &empty.replace("0 remove; 0 = nil", "0 remove"), both, "operation 4 has not returned");
+}
+
+#[test]
+fn conflict() {
+    let claim = |operations: &[u32]| Violation::Conflict { operations: operations.iter().map(|&i| OpId(i)).collect() };
+    let text = "0 push 3; 0 = nil; 0 push 1; 0 = nil; 0 push 2; 0 = nil; 8 pop; 0 pop; 0 = 3; 9 pop; 0 push 7; 0 = nil";
+    shows("stack", text, claim(&[0, 1, 2, 3, 4, 5]));
+    shows("stack", text, claim(&[4, 5, 0, 2, 3, 1]));
+    shows_not("stack", text, claim(&[0, 1, 3, 4]), "an order explains the part");
+    shows_not(
+        "stack",
+        text,
+        claim(&[0, 1, 2, 3, 4]),
+        "of the pending removals the first 2 must be named, and no other before one that is not",
+    );
+    shows_not(
+        "stack",
+        text,
+        claim(&[0, 1, 2, 4, 5]),
+        "of the pending removals the first 2 must be named, and no other before one that is not",
+    );
+    shows_not("stack", text, claim(&[1, 2, 3, 4, 5]), "operation 0 is on one of the values, and is not named");
+    shows_not("stack", text, claim(&[0, 1, 2, 3, 4, 5, 5]), "operation 5 stands twice in the order");
+    shows_not(
+        "stack",
+        &text.replacen("9 pop", "9 top", 1),
+        claim(&[0, 1, 2, 3, 4, 5]),
+        "operation 5 does not put a value in",
+    );
+    let name = "a violation of the kind \"conflict\" says nothing about a register with these calls";
+    shows_not("register", "0 write 1; 0 = nil; 0 read; 0 = nil", claim(&[0, 1]), name);
 }
 
 #[test]
