@@ -221,7 +221,6 @@ crate::entries_off_stack! {
     __tsan_unaligned_read_write8: 8, 1;
     __tsan_unaligned_read_write16: 16, 1;
     __tsan_vptr_read: 8, 0;
-    __tsan_vptr_update: 8, 1;
 }
 
 accesses! {
@@ -259,6 +258,7 @@ crate::copies_off_stack! {
 crate::entries! {
     __tsan_read_range => read_range;
     __tsan_write_range => write_range;
+    __tsan_vptr_update => update_vptr;
     __tsan_memset => set;
     __wrap_memset => set;
     __wrap_strcpy => copy_string;
@@ -270,6 +270,16 @@ unsafe extern "C" fn read_range(address: *mut c_void, size: usize) {
 
 unsafe extern "C" fn write_range(address: *mut c_void, size: usize) {
     plain(address, size, true);
+}
+
+/// A constructor or destructor says of which class the object is from now on. Where it is of that class already the language knows of no write: the compiler
+/// makes one as a destructor begins, and a function of the object may still be called then.
+unsafe extern "C" fn update_vptr(place: *mut *mut c_void, class: *mut c_void) {
+    if active() {
+        // SAFETY: the caller's object, which it writes to next.
+        let changes = unsafe { place.read() } != class;
+        plain(place.cast(), size_of::<*mut c_void>(), changes);
+    }
 }
 
 unsafe extern "C" fn copy(to: *mut c_void, from: *const c_void, size: usize) -> *mut c_void {

@@ -5,8 +5,9 @@
 
 use std::ffi::{c_int, c_void};
 
+use crate::abi::plain::announce_at;
 use crate::arch::site;
-use crate::control::active;
+use crate::control::{active, with};
 use crate::heap;
 use crate::memory::arena::{self, allocate, check, inside, release, size_of_block};
 use crate::memory::pool::UNIT;
@@ -70,13 +71,26 @@ unsafe extern "C" fn free_at(block: *mut c_void) {
     }
 }
 
+/// How much of what `calloc` and `realloc` fill is looked at.
+const FILLED_MAX: usize = 4096;
+
+/// What was allocated is filled, which is a write like any other: who gets to the block without an order reads beside it. Where races are allowed
+/// that is no step: nobody else knows of the block yet.
+fn filled(block: *mut c_void, size: usize, pc: u64) {
+    if active() && inside(block as usize) && with(|control| control.search.settings.races && control.run.races.on) {
+        announce_at(block, size.min(FILLED_MAX), true, pc);
+    }
+}
+
 unsafe extern "C" fn calloc_at(count: usize, size: usize) -> *mut c_void {
+    let pc = site::pc();
     let Some(total) = count.checked_mul(size) else { return std::ptr::null_mut() };
     let block = block_for(total, UNIT);
     let is_zero = before::inside(block as usize) && before::is_zero(total);
     if !block.is_null() && !is_zero {
         // SAFETY: a block of that size.
         unsafe { std::ptr::write_bytes(block.cast::<u8>(), 0, total) };
+        filled(block, total, pc);
     }
     block
 }
@@ -114,6 +128,7 @@ unsafe extern "C" fn realloc_at(block: *mut c_void, size: usize) -> *mut c_void 
         // SAFETY: both blocks are in use and large enough; what calls this may free the old one.
         unsafe {
             std::ptr::copy_nonoverlapping(block.cast::<u8>(), other.cast::<u8>(), old.min(size));
+            filled(other, old.min(size), pc);
             free_at(block);
         }
     }

@@ -1,0 +1,31 @@
+/* A table is allocated with zeros in it and announced by a relaxed store: whoever sees the pointer may not see the zeros. */
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct table {
+    int used;
+    int entries[7];
+};
+
+static _Atomic(struct table *) current;
+
+static void *count(void *argument) {
+    (void)argument;
+    struct table *table = atomic_load_explicit(&current, memory_order_relaxed);
+    if (table != NULL)
+        assert(table->used == 0);
+    return NULL;
+}
+
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, count, NULL);
+    struct table *table = calloc(1, sizeof *table);
+    assert(table != NULL);
+    atomic_store_explicit(&current, table, memory_order_relaxed);
+    pthread_join(thread, NULL);
+    free(table);
+    return 0;
+}
