@@ -5,15 +5,15 @@ use std::thread;
 
 #[test]
 fn variables() {
-    unsafe { env::set_var("KEPT_FROM_BEFORE", "before") };
+    unsafe { env::set_var("kept_from_before", "before") };
     selvedge::explore(|| {
-        assert_eq!(env::var("KEPT_FROM_BEFORE").as_deref(), Ok("before"));
-        assert!(env::var("NEW_IN_THE_RUN").is_err());
+        assert_eq!(env::var("kept_from_before").as_deref(), Ok("before"));
+        assert!(env::var("new_in_the_run").is_err());
         unsafe {
-            env::set_var("NEW_IN_THE_RUN", "in the run");
-            env::remove_var("KEPT_FROM_BEFORE");
+            env::set_var("new_in_the_run", "in the run");
+            env::remove_var("kept_from_before");
         }
-        let seen = thread::spawn(|| env::var("NEW_IN_THE_RUN")).join().unwrap();
+        let seen = thread::spawn(|| env::var("new_in_the_run")).join().unwrap();
         assert_eq!(seen.as_deref(), Ok("in the run"));
     });
 }
