@@ -291,10 +291,17 @@ impl Control {
 
     /// Which of so many results the step under way has.
     pub fn pick(&mut self, options: u32) -> u32 {
-        if !self.is_continued() {
-            return self.search.strategy.pick(options);
-        }
+        if self.is_continued() { self.picked_before().min(options - 1) } else { self.search.strategy.pick(options) }
+    }
+
+    /// Whether the wait that the step under way begins ends without a reason.
+    pub fn pick_spurious(&mut self) -> bool {
+        if self.is_continued() { self.picked_before() == 1 } else { self.search.strategy.spurious() }
+    }
+
+    /// What the step picked a round before.
+    fn picked_before(&self) -> u32 {
         let again = self.run.endless.cycle.map(|(from, to)| from + self.run.trace.len() - to);
-        again.and_then(|at| self.run.trace.picks(at).first()).map_or(0, |pick| pick.chosen.min(options - 1))
+        again.and_then(|at| self.run.trace.picks(at).first()).map_or(0, |pick| pick.chosen)
     }
 }
