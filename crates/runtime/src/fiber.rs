@@ -146,6 +146,12 @@ impl Fiber {
         address.wrapping_sub(self.bottom) < self.top - self.bottom
     }
 
+    /// Whether an address lies between its stack and its thread block, where variables are of which each thread has its own.
+    #[inline(always)]
+    pub fn has_as_own(&self, address: u64) -> bool {
+        address >= self.top && address < self.context.thread_pointer
+    }
+
     /// Whether it has not ended, or made no step and so runs to its end before its creator goes on, and nobody waited for that: it could as well do so later.
     pub fn may_be_left_over(&self) -> bool {
         !self.ended || self.ends_unseen()

@@ -40,9 +40,9 @@ pub unsafe extern "C" fn look_at(address: usize, size: usize, write: bool, pc: u
 pub fn look(address: usize, size: usize, write: bool, pc: u64) {
     // SAFETY: there is a state, because code under control calls; the borrow ends before more is looked at.
     let mut control = unsafe { state() };
-    let below = arena::inside(address) || (address as u64) < STACKS;
+    let known = arena::inside(address) || (address as u64) < STACKS || control.fiber().has_as_own(address as u64);
     let noted = control.fiber().notes(write) || control.run.endless.is_drifting();
-    let easy = below && arena::in_use(address, size) && !noted;
+    let easy = known && arena::in_use(address, size) && !noted;
     let looked_at = control.run.races.on;
     drop(control);
     if !easy {
