@@ -64,6 +64,12 @@ pub struct SearchFlags {
     #[arg(long, value_name = "on|off")]
     races: Option<RacesName>,
 
+    /// Whether waits for a condition may end before anybody signals, once in a run
+    /// for each thread and place, as standards allow
+    /// [default: on]
+    #[arg(long, value_name = "on|off")]
+    spurious: Option<SpuriousName>,
+
     /// What to do about threads that are still running when a test has returned
     /// [default: report]
     #[arg(long, value_name = "NAME")]
@@ -141,6 +147,15 @@ enum RacesName {
     Off,
 }
 
+/// What is said of waits that end without a reason, as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SpuriousName {
+    /// Explored
+    On,
+    /// Left out
+    Off,
+}
+
 /// What to do about threads that are left over, as typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LeaksName {
@@ -158,6 +173,8 @@ pub struct Asked {
     pub search: Settings,
     /// What is said of data races, if anything is: it takes the place of what objects say.
     pub races: Option<bool>,
+    /// And of waits that end without a reason.
+    pub spurious: Option<bool>,
     /// How many processes may work.
     pub jobs: u32,
     /// Time for each test.
@@ -219,6 +236,7 @@ impl SearchFlags {
         let sampled = matches!(search, Search::Random | Search::Pct);
         let processors = || std::thread::available_parallelism().map_or(1, |count| count.get() as u32).min(256);
         let races = self.races.map(|name| name == RacesName::On);
+        let spurious = self.spurious.map(|name| name == SpuriousName::On);
         let jobs = self.jobs.unwrap_or_else(processors);
         let search = Settings {
             search,
@@ -234,9 +252,10 @@ impl SearchFlags {
             leaks,
             jobs,
             races: races != Some(false),
+            spurious: spurious != Some(false),
             ..Settings::default()
         };
         let (findings, json, html, output) = (self.findings, self.json, self.html, self.output);
-        Asked { search, races, jobs, time_max: self.time_max, findings, json, html, output }
+        Asked { search, races, spurious, jobs, time_max: self.time_max, findings, json, html, output }
     }
 }

@@ -114,6 +114,9 @@ pub struct Settings {
     pub spins: bool,
     /// Do not search what follows from attempts that failed and that the code would only make again (`dpor`).
     pub retries: bool,
+    /// Whether waits for a condition may end without a reason, once for each thread and place in a run.
+    #[serde(skip_serializing_if = "Clone::clone")]
+    pub spurious: bool,
     /// What is done about threads that are left over; `None` where nothing is said, and then it depends on what is tested.
     pub leaks: Option<Leaks>,
     /// Put every distinct history into the report.
@@ -151,6 +154,7 @@ impl Default for Settings {
             races_in_every_run: false,
             spins: true,
             retries: true,
+            spurious: true,
             leaks: None,
             histories: false,
             replay: None,

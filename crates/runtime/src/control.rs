@@ -54,6 +54,8 @@ pub struct Detail {
     pub pc: u64,
     /// The value after the step.
     pub new: Option<u64>,
+    /// Whether it is a wait that ends without a reason.
+    pub spurious: bool,
 }
 
 /// So many steps of one thread are enough while others could go.
@@ -560,7 +562,7 @@ impl Control {
         if self.run.under_way {
             let access = self.slot(self.run.current).map(|slot| self.run.pending[slot].access);
             self.run.trace.access(access.unwrap_or(Access::new(0, 0, selvedge_explore::Kind::Read)));
-            self.step_done(None, false, Detail { pc: failure.pc, new: None });
+            self.step_done(None, false, Detail { pc: failure.pc, ..Detail::default() });
         }
         if crate::arch::site::pc() == failure.pc && self.fiber().holds(crate::arch::site::frame()) {
             self.fiber().frame = crate::arch::site::frame();

@@ -19,6 +19,7 @@
 //! | `endless` | runs that do not end, and when that is a livelock |
 //! | `history` | calls and returns of operations |
 //! | `assume` | choices and assumptions of tests |
+//! | `spurious` | waits that end without a reason |
 //! | `lineup` | objects: phase 1 and phase 2 of Line-Up, matrix after matrix |
 //! | `freeze` | threads of the process that are part of no test |
 //! | `session`, `finding`, `watchdog` | run after run, what they found, and what never ends |
@@ -60,6 +61,7 @@ mod session;
 mod shadow;
 mod share;
 mod spin;
+mod spurious;
 mod sys;
 mod turn;
 mod units;

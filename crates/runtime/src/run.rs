@@ -86,6 +86,8 @@ pub struct Run {
     pub goes_on: bool,
     /// Whether an assumption of the test did not hold.
     pub excluded: bool,
+    /// Whether the step under way is a wait that ends without a reason.
+    pub spurious: bool,
     /// Locks and what waits for them.
     pub objects: Objects,
     /// Who knows of whose accesses.
@@ -200,6 +202,7 @@ impl Run {
             leaked: None,
             goes_on: false,
             excluded: false,
+            spurious: false,
             objects,
             races,
             tidy: false,
@@ -285,6 +288,7 @@ impl Run {
             leaked: _,
             goes_on: _,
             excluded: _,
+            spurious: _,
             tidy: _,
             time: _,
             alive,

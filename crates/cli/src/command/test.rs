@@ -93,7 +93,7 @@ impl Flags {
     pub fn resolve(self, started: Instant) -> Settings {
         let mut asked = self.search.resolve();
         asked.search.arguments = self.arguments;
-        asked.search.object = ObjectOptions { races: asked.races, ..self.objects.resolve() };
+        asked.search.object = ObjectOptions { races: asked.races, spurious: asked.spurious, ..self.objects.resolve() };
         let object_flags = asked.search.object.flags();
         let directory = std::env::current_dir().unwrap_or_default();
         Settings {

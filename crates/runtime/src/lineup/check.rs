@@ -60,6 +60,7 @@ pub fn check(object: Object, settings: &Settings) -> ObjectReport {
     let options = object.options.said.clone();
     settings.preemptions = options.preemptions.unwrap_or(settings.preemptions);
     settings.races = options.races.unwrap_or(settings.races);
+    settings.spurious = options.spurious.unwrap_or(settings.spurious);
     settings.time_max = options.time_max.or(settings.time_max);
     let times = Times::new(settings.time_max, ENUMERATION, asked.1);
     journal::expect_end(times.end);

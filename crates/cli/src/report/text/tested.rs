@@ -287,9 +287,11 @@ pub fn relative(settings: &Settings, compiler: &str) -> String {
     } else {
         "loops that wait are treated like any other"
     };
+    // What standards allow is explored unless somebody says otherwise.
+    let spurious = if settings.spurious { "" } else { " waits that end only for a reason;" };
     format!(
-        "Relative to: fair schedules of at most {} steps; sequentially consistent memory; {spins}; {} reuse of freed memory; \
-         {}. docs/coverage.md says what that leaves out.",
+        "Relative to: fair schedules of at most {} steps; sequentially consistent memory; {spins};{spurious} {} reuse of \
+         freed memory; {}. docs/coverage.md says what that leaves out.",
         count(settings.steps_max),
         format!("{:?}", settings.reuse).to_lowercase(),
         if compiler == "rustc" {

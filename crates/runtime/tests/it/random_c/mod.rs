@@ -68,6 +68,8 @@ impl Asked {
             steps_max: STEPS_MAX,
             histories: true,
             time_max: Some(60.0),
+            // The interpreter knows no waits that end without a reason; crates/explore has a machine that does.
+            spurious: false,
             ..Settings::default()
         }
     }
