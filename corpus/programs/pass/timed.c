@@ -17,7 +17,9 @@ static void *await(void *argument) {
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 1;
     pthread_mutex_lock(&mutex);
-    int result = ready ? 0 : pthread_cond_timedwait(&condition, &mutex, &until);
+    int result = 0;
+    while (!ready && !result)
+        result = pthread_cond_timedwait(&condition, &mutex, &until);
     assert(result == ETIMEDOUT || ready);
     pthread_mutex_unlock(&mutex);
     return argument;

@@ -13,8 +13,8 @@ use selvedge_history::{Budget, Limit};
 
 /// How often the guard looks: well within the moment that a worker has for its answer.
 const TICK: Duration = Duration::from_millis(10);
-/// How much longer than its time a program may take: it looks at the clock between runs only.
-const OVERDUE: Duration = Duration::from_secs(10);
+/// How much longer than its time a program may take: it keeps its time itself, and shows what an object did wrong after it.
+const OVERDUE: Duration = Duration::from_secs(12);
 /// How long a program may take to report once it was asked to stop.
 pub const MOMENT: Duration = Duration::from_millis(1500);
 

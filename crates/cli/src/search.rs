@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use selvedge_protocol::{Leaks, Reuse, Search, Settings};
 
-use crate::quantity;
 use crate::report::ci::OutputFlags;
+use crate::{memory, quantity};
 
 /// The bound of `bounded` and `portfolio` when nothing is said.
 const PREEMPTIONS: u32 = 2;
@@ -15,6 +15,12 @@ const PREEMPTIONS: u32 = 2;
 const DEPTH: u32 = 3;
 /// How many runs `random` and `pct` make when nothing is said: they have no end of their own.
 const RUNS_SAMPLED: u64 = 10_000;
+
+/// What each of so many processes may use where nothing is said, unless it is too little for any.
+fn share_of_memory(jobs: u32) -> u64 {
+    const LEAST: u64 = 512 << 20;
+    (memory::default_max() / u64::from(jobs.max(1))).max(LEAST)
+}
 
 /// The flags as typed.
 #[derive(Args)]
@@ -58,6 +64,12 @@ pub struct SearchFlags {
     #[arg(long, value_name = "on|off")]
     races: Option<RacesName>,
 
+    /// Whether waits for a condition may end before anybody signals, once in a run
+    /// for each thread and place, as standards allow
+    /// [default: on]
+    #[arg(long, value_name = "on|off")]
+    spurious: Option<SpuriousName>,
+
     /// What to do about threads that are still running when a test has returned
     /// [default: report]
     #[arg(long, value_name = "NAME")]
@@ -71,6 +83,11 @@ pub struct SearchFlags {
     /// Time for each test, such as 500ms, 60s or 5m; none for no limit
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = quantity::time)]
     time_max: TimeMax,
+
+    /// Memory for each process of the search, such as 512MiB or 4GiB; if not
+    /// given 4GiB or 3/4 of what is available, shared by all processes
+    #[arg(long, value_name = "SIZE", value_parser = quantity::size)]
+    memory_max: Option<u64>,
 
     /// Where findings are written
     #[arg(long, value_name = "DIR", default_value = "selvedge-findings")]
@@ -130,6 +147,15 @@ enum RacesName {
     Off,
 }
 
+/// What is said of waits that end without a reason, as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SpuriousName {
+    /// Explored
+    On,
+    /// Left out
+    Off,
+}
+
 /// What to do about threads that are left over, as typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LeaksName {
@@ -147,6 +173,8 @@ pub struct Asked {
     pub search: Settings,
     /// What is said of data races, if anything is: it takes the place of what objects say.
     pub races: Option<bool>,
+    /// And of waits that end without a reason.
+    pub spurious: Option<bool>,
     /// How many processes may work.
     pub jobs: u32,
     /// Time for each test.
@@ -208,6 +236,7 @@ impl SearchFlags {
         let sampled = matches!(search, Search::Random | Search::Pct);
         let processors = || std::thread::available_parallelism().map_or(1, |count| count.get() as u32).min(256);
         let races = self.races.map(|name| name == RacesName::On);
+        let spurious = self.spurious.map(|name| name == SpuriousName::On);
         let jobs = self.jobs.unwrap_or_else(processors);
         let search = Settings {
             search,
@@ -217,14 +246,16 @@ impl SearchFlags {
             seed: self.seed,
             steps_max: self.steps_max,
             time_max: self.time_max.map(|time| time.as_secs_f64()),
+            memory_max: Some(self.memory_max.unwrap_or_else(|| share_of_memory(jobs))),
             reuse,
             retries: !self.no_retries,
             leaks,
             jobs,
             races: races != Some(false),
+            spurious: spurious != Some(false),
             ..Settings::default()
         };
         let (findings, json, html, output) = (self.findings, self.json, self.html, self.output);
-        Asked { search, races, jobs, time_max: self.time_max, findings, json, html, output }
+        Asked { search, races, spurious, jobs, time_max: self.time_max, findings, json, html, output }
     }
 }

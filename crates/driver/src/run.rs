@@ -5,6 +5,9 @@ use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use selvedge_protocol::channel::{self, Lost, Told};
 use selvedge_protocol::{Finding, Report, Settings, wire};
@@ -125,11 +128,9 @@ pub fn run_watched(
         .spawn()
         .map_err(|error| RunError::Start(program.path.clone(), error))?;
     watch.started(child.id());
-    let stderr = child.stderr.take();
-    let reader = std::thread::spawn(move || read_some(stderr));
-    let mut output = read_some(child.stdout.take());
-    output.push_str(&reader.join().unwrap_or_default());
+    let [out, err] = [Output::of(child.stdout.take()), Output::of(child.stderr.take())];
     let status = child.wait().map_err(RunError::Exchange)?;
+    let output = out.text() + &err.text();
     let mut report = gather(&reports, || (status.to_string(), output.clone()))?;
     report.name_program(&program.identity);
     Ok(Session { report, output, signal: status.signal() })
@@ -241,17 +242,39 @@ impl Subject {
 }
 
 /// The beginning of what a pipe carries; the rest is read and dropped, so that the writer never waits.
-fn read_some(pipe: Option<impl Read>) -> String {
-    const KEPT: usize = 1 << 20;
-    let Some(mut pipe) = pipe else { return String::new() };
-    let mut kept = Vec::new();
-    let mut buffer = [0; 8192];
-    while let Ok(count) = pipe.read(&mut buffer) {
-        if count == 0 {
-            break;
-        }
-        let room = KEPT - kept.len().min(KEPT);
-        kept.extend_from_slice(&buffer[..count.min(room)]);
+struct Output {
+    kept: Arc<Mutex<Vec<u8>>>,
+    ended: Receiver<()>,
+}
+
+impl Output {
+    /// Reads until the other end is closed.
+    fn of(pipe: Option<impl Read + Send + 'static>) -> Self {
+        const KEPT: usize = 1 << 20;
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let (end, ended) = std::sync::mpsc::channel();
+        let all = kept.clone();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 8192];
+            let mut pipe = pipe;
+            while let Some(Ok(count)) = pipe.as_mut().map(|pipe| pipe.read(&mut buffer))
+                && count > 0
+            {
+                let mut kept = all.lock().unwrap_or_else(PoisonError::into_inner);
+                let room = KEPT - kept.len().min(KEPT);
+                kept.extend_from_slice(&buffer[..count.min(room)]);
+            }
+            // Nobody may wait for it any more.
+            let _ = end.send(());
+        });
+        Output { kept, ended }
     }
-    String::from_utf8_lossy(&kept).into_owned()
+
+    /// What was written. The program has ended; a process that it has left behind may keep the other end open for ever.
+    fn text(self) -> String {
+        const MOMENT: Duration = Duration::from_millis(300);
+        let _ = self.ended.recv_timeout(MOMENT);
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept).into_owned()
+    }
 }

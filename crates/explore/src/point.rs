@@ -180,6 +180,12 @@ pub trait Strategy {
     /// Which of `options` results (at least one) the step under way has.
     fn pick(&mut self, options: u32) -> u32;
 
+    /// Whether the step under way comes to nothing although there is no reason: a wait that ends before anybody has woken the thread. Machines ask once for each such step of a
+    /// thread and place, until one was. It counts like a preemption.
+    fn spurious(&mut self) -> bool {
+        self.pick(2) == 1
+    }
+
     /// Learns from the run that has ended.
     fn finish(&mut self, run: &Run<'_>);
 

@@ -16,6 +16,16 @@ pub struct Pick {
     pub options: u32,
 }
 
+impl Pick {
+    /// Whether a wait ends without a reason. What the step touches shows it, so that runs which differ in it are of different classes anyway.
+    pub fn spurious(chosen: bool) -> Self {
+        Pick { chosen: chosen.into(), options: Self::SHOWN }
+    }
+
+    /// In place of the number of results, where the accesses of the step show which it has.
+    const SHOWN: u32 = 0;
+}
+
 /// One decision of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Choice {
@@ -136,9 +146,10 @@ impl Trace {
         self.places.as_ref().filter(|_| self.made >= self.kept).map(|places| places.threads())
     }
 
-    /// Whether anything was picked.
+    /// Whether anything was picked that accesses do not show.
     pub(crate) fn has_picks(&self) -> bool {
-        self.steps().last().is_some_and(|step| step.picks > 0)
+        let picks = self.steps().last().map_or(0, |step| step.picks);
+        self.picks[..picks as usize].iter().any(|pick| pick.options != Pick::SHOWN)
     }
 
     /// Whether the step under way is one of the last run too, so that it is recorded already.

@@ -56,6 +56,15 @@ pub enum Cause {
     },
     /// A thread used up its stack.
     StackOverflow,
+    /// The process ended in the middle of the run, and does so again with this schedule.
+    Died(Death),
+    /// Too much memory was needed.
+    Memory {
+        /// The limit, in bytes.
+        max: u64,
+        /// Of what.
+        of: Memory,
+    },
     /// No thread can go on.
     Stuck {
         /// Whether the test itself had returned.
@@ -192,6 +201,29 @@ pub enum Signal {
     BrokenPipe,
     /// Another one.
     Other,
+}
+
+/// How a process ended in the middle of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Death {
+    /// By this signal, as the kernel numbers it.
+    Signal(i32),
+    /// By itself, with this code.
+    Exit(i32),
+}
+
+/// What there is not enough memory for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Memory {
+    /// A process of the search: the code under test and what is remembered of it.
+    Process,
+    /// What a run maps.
+    Maps,
+    /// What a thread has of the heap.
+    Heap,
 }
 
 /// How an access touches memory.
@@ -363,6 +395,8 @@ pub enum Out {
         /// Where the access is that came second.
         pc: u64,
     },
+    /// The process ended in the middle of the run, and did not when the same schedule was made again.
+    Ended(Death),
     /// What an instruction answers.
     Answer(String),
     /// Inline assembly with an instruction.
@@ -431,6 +465,8 @@ impl Cause {
             Cause::Terminate | Cause::Abort | Cause::Exit(_) | Cause::Signal { .. } | Cause::StackOverflow => {
                 FindingKind::Crash
             }
+            Cause::Died(_) => FindingKind::Crash,
+            Cause::Memory { .. } => FindingKind::MemoryLimit,
             Cause::Stuck { .. } => FindingKind::Deadlock,
             Cause::LeftRunning(_) => FindingKind::LeakedThread,
             Cause::Endless { bystanders: Bystanders(0), .. } => FindingKind::Livelock,

@@ -43,6 +43,8 @@ pub enum FindingKind {
     Uncontrolled,
     /// The run went past the step limit, and nobody knows how it would have gone on.
     StepLimit,
+    /// More memory was needed than there may be, and nobody knows how the run would have gone on.
+    MemoryLimit,
     /// Results of operations that no serial order explains.
     NotLinearizable,
     /// Results further out of order than allowed.
@@ -56,7 +58,8 @@ pub enum FindingKind {
 impl FindingKind {
     /// Whether the code under test is to blame. The other kinds end a run whose continuation is not known: nothing can be said of it.
     pub fn is_violation(self) -> bool {
-        !matches!(self, FindingKind::Uncontrolled | FindingKind::Nondeterminism | FindingKind::StepLimit)
+        use FindingKind::{MemoryLimit, Nondeterminism, StepLimit, Uncontrolled};
+        !matches!(self, Uncontrolled | Nondeterminism | StepLimit | MemoryLimit)
     }
 
     /// The name in reports.
@@ -77,6 +80,7 @@ impl FindingKind {
             FindingKind::Nondeterminism => "nondeterminism",
             FindingKind::Uncontrolled => "uncontrolled",
             FindingKind::StepLimit => "step-limit",
+            FindingKind::MemoryLimit => "memory-limit",
             FindingKind::NotLinearizable => "not-linearizable",
             FindingKind::NotQuasiLinearizable => "not-quasi-linearizable",
             FindingKind::Stuck => "stuck",

@@ -22,8 +22,8 @@ pub mod wire;
 pub mod words;
 
 pub use cause::{
-    Bystanders, Cause, Deed, Deep, Fault, Framework, FreedBlock, Misuse, Noun, Out, Outside, Race, Signal, Touch,
-    Waiting,
+    Bystanders, Cause, Death, Deed, Deep, Fault, Framework, FreedBlock, Memory, Misuse, Noun, Out, Outside, Race,
+    Signal, Touch, Waiting,
 };
 pub use explanation::{
     Against, Causality, Closest, Explanation, Language, Operation, OperationEnd, Order, Reading, Refusal, RefusalWhy,

@@ -69,6 +69,8 @@ pub struct ObjectOptions {
     pub as_it_is: bool,
     /// Report data races.
     pub races: Option<bool>,
+    /// Whether waits for a condition may end without a reason.
+    pub spurious: Option<bool>,
     /// Classes and factors of operations that may be out of order: quasi linearizability in place of linearizability.
     pub quasi: Vec<String>,
     /// The built-in object that it is held against.
@@ -175,6 +177,13 @@ impl ObjectOptions {
                     _ => return Err(wrong("on or off")),
                 });
             }
+            "spurious" => {
+                self.spurious = Some(match value {
+                    "on" => true,
+                    "off" => false,
+                    _ => return Err(wrong("on or off")),
+                });
+            }
             "quasi" => self.quasi.push(text()),
             "specification" => self.specification = Some(text()),
             "reading" => self.reading = Some(Reading::of_name(value).ok_or_else(|| wrong(Reading::NAMES))?),
@@ -260,6 +269,7 @@ impl ObjectOptions {
         self.keep_going |= flags.keep_going;
         self.as_it_is |= flags.as_it_is;
         self.races = flags.races.or(self.races);
+        self.spurious = flags.spurious.or(self.spurious);
         self.specification = flags.specification.or(self.specification);
         self.approximate = flags.approximate.or(self.approximate);
         self.reading = flags.reading.or(self.reading);
@@ -279,6 +289,7 @@ impl ObjectOptions {
             ignore: self.ignore.clone(),
             exclusive: self.exclusive.clone(),
             races: self.races,
+            spurious: self.spurious,
             quasi: self.quasi.clone(),
             specification: self.specification.clone(),
             approximate: self.approximate,
@@ -341,6 +352,7 @@ mod tests {
             ("time inf", "seconds above 0"),
             ("colour blue", "there is no option `colour`"),
             ("races maybe", "expected on or off for races, found `maybe`"),
+            ("spurious often", "expected on or off for spurious, found `often`"),
             ("reading open", "expected prefix or closed for reading, found `open`"),
             ("causality", "expected causal or free for causality, found ``"),
             ("order any", "expected distance or strict"),

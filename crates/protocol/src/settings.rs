@@ -89,6 +89,9 @@ pub struct Settings {
     pub steps_max: u64,
     /// Stop after so many seconds.
     pub time_max: Option<f64>,
+    /// So many bytes of memory each process of the search may use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_max: Option<u64>,
     /// What `malloc` reuses.
     pub reuse: Reuse,
     /// Only the test with this name.
@@ -111,6 +114,9 @@ pub struct Settings {
     pub spins: bool,
     /// Do not search what follows from attempts that failed and that the code would only make again (`dpor`).
     pub retries: bool,
+    /// Whether waits for a condition may end without a reason, once for each thread and place in a run.
+    #[serde(skip_serializing_if = "Clone::clone")]
+    pub spurious: bool,
     /// What is done about threads that are left over; `None` where nothing is said, and then it depends on what is tested.
     pub leaks: Option<Leaks>,
     /// Put every distinct history into the report.
@@ -137,6 +143,7 @@ impl Default for Settings {
             seed: 1,
             steps_max: 20_000,
             time_max: None,
+            memory_max: None,
             reuse: Reuse::Fifo,
             test: None,
             arguments: vec![],
@@ -147,6 +154,7 @@ impl Default for Settings {
             races_in_every_run: false,
             spins: true,
             retries: true,
+            spurious: true,
             leaks: None,
             histories: false,
             replay: None,

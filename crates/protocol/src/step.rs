@@ -151,6 +151,9 @@ pub struct Step {
     pub thread: u16,
     /// What.
     pub kind: StepKind,
+    /// Whether it is a wait that ends without a reason.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub spurious: bool,
     /// From where.
     pub place: Option<Place>,
     /// Who called that, from the inside out, as numbers of [`crate::Finding::frames`].
@@ -175,7 +178,8 @@ impl Step {
     /// Whether two steps are the same, wherever their program lies on disk.
     pub fn is_like(&self, other: &Step) -> bool {
         let offset = |step: &Step| step.place.as_ref().map(|place| place.offset);
-        (self.thread, &self.kind, offset(self)) == (other.thread, &other.kind, offset(other))
+        let what = |step: &Step| (step.thread, step.spurious);
+        (what(self), &self.kind, offset(self)) == (what(other), &other.kind, offset(other))
     }
 }
 

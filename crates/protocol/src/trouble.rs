@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::cause::Cause;
+use crate::cause::{Cause, Death};
 use crate::object::ObjectKind;
 
 /// Why no search was made.
@@ -148,6 +148,8 @@ pub enum Shortfall {
     TooLong(u64),
     /// A worker process ended without an answer.
     WorkerLost,
+    /// A process that searched ended, by itself or by somebody else.
+    Died(Death),
     /// There is no matrix that the options allow.
     NoMatrix,
     /// No matrix that was tested has these calls.

@@ -56,6 +56,8 @@ pub struct Detail {
     pub pc: u64,
     /// The value after the step.
     pub new: Option<u64>,
+    /// Whether it is a wait that ends without a reason.
+    pub spurious: bool,
 }
 
 /// So many steps of one thread are enough while others could go.
@@ -134,7 +136,6 @@ static CONTROL: Cell = Cell(UnsafeCell::new(None));
 /// The thread pointer of the fiber that runs under control; 0 when none does. The program may have other threads, which are not
 /// under control, so that a run is under way is not enough.
 static CONTROLLED: AtomicU64 = AtomicU64::new(0);
-static STEPS: AtomicU64 = AtomicU64::new(0);
 
 /// Whether the caller is code under test, under control.
 #[inline(always)]
@@ -159,17 +160,6 @@ pub static STACK: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 #[inline(always)]
 pub fn private(address: u64) -> bool {
     address.wrapping_sub(STACK[0].load(Ordering::Relaxed)) < STACK[1].load(Ordering::Relaxed)
-}
-
-/// One more step is made.
-#[inline(always)]
-pub fn count_step() {
-    STEPS.store(STEPS.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-}
-
-/// All steps of all runs so far: the watchdog's sign of life.
-pub fn steps() -> u64 {
-    STEPS.load(Ordering::Relaxed)
 }
 
 /// Puts the state in its place.
@@ -584,7 +574,7 @@ impl Control {
         if self.run.under_way {
             let access = self.slot(self.run.current).map(|slot| self.run.pending[slot].access);
             self.run.trace.access(access.unwrap_or(Access::new(0, 0, selvedge_explore::Kind::Read)));
-            self.step_done(None, false, Detail { pc: failure.pc, new: None });
+            self.step_done(None, false, Detail { pc: failure.pc, ..Detail::default() });
         }
         if crate::arch::site::pc() == failure.pc && self.fiber().holds(crate::arch::site::frame()) {
             self.fiber().frame = crate::arch::site::frame();

@@ -341,6 +341,7 @@ fn steps(control: &Control, frames: &mut Frames) -> Vec<Step> {
         Step {
             thread: step.thread.0,
             kind,
+            spurious: detail.spurious,
             place: places.entry(detail.pc).or_insert_with(|| place(detail.pc)).clone(),
             callers: control.run.callers.get(at).map_or(vec![], |one| frames.all(one)),
         }

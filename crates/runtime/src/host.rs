@@ -13,7 +13,7 @@ use crate::control::{self, Body, with};
 use crate::freeze::Frozen;
 use crate::lineup::{Object, RustObject, check};
 use crate::session::{self, Test};
-use crate::{fiber, sys};
+use crate::{apart, fiber, sys};
 
 /// What a caller is told with: bytes, how many, and what it gave.
 type Tell = unsafe extern "C" fn(*const u8, usize, *mut c_void);
@@ -184,10 +184,11 @@ pub unsafe extern "C" fn selvedge_check_object(raw: *const Hosting, object: *con
             return 2;
         }
         hosted(raw, |name, settings, report| {
-            report.objects.push(match Object::of_rust(object, &settings.object) {
+            let test = || match Object::of_rust(object, &settings.object) {
                 Ok(object) => check(object, settings),
                 Err(trouble) => ObjectReport { error: Some(trouble), ..ObjectReport::new(name) },
-            });
+            };
+            report.objects.push(apart::check(name, settings, test));
         })
     }
 }

@@ -19,15 +19,18 @@
 //! | `endless` | runs that do not end, and when that is a livelock |
 //! | `history` | calls and returns of operations |
 //! | `assume` | choices and assumptions of tests |
+//! | `spurious` | waits that end without a reason |
 //! | `lineup` | objects: phase 1 and phase 2 of Line-Up, matrix after matrix |
 //! | `freeze` | threads of the process that are part of no test |
 //! | `session`, `finding`, `watchdog` | run after run, what they found, and what never ends |
 //! | `debug` | stops where a replay fails |
+//! | `apart`, `journal` | each search in a copy of the process, and what is known when that copy ends without an answer |
 //! | `share`, `worker`, `exchange` | one search in several processes, and what all of them see |
 //!
 //! Invariant: nothing here knows how a strategy decides, and no strategy knows what a fiber is.
 
 mod abi;
+mod apart;
 mod arch;
 mod arguments;
 mod assume;
@@ -42,6 +45,7 @@ mod freeze;
 mod heap;
 mod history;
 mod host;
+mod journal;
 mod leak;
 mod lineup;
 mod memory;
@@ -57,6 +61,7 @@ mod session;
 mod shadow;
 mod share;
 mod spin;
+mod spurious;
 mod sys;
 mod turn;
 mod units;

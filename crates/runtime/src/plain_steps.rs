@@ -10,10 +10,11 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use selvedge_protocol::{Place, PlainSteps as Record};
+use selvedge_protocol::{Place, PlainSteps as Record, wire};
 
-use crate::control::{self, Control, with};
-use crate::finding;
+use crate::control::{Control, with};
+use crate::worker::{self, Line};
+use crate::{finding, journal};
 
 /// So many accesses of a loop are looked at, and at most so many different ones are those of a loop that only waits.
 const LOOKS: u32 = 4096;
@@ -105,7 +106,7 @@ impl PlainSteps {
 
     /// A thread that makes no steps makes this access; what it looks at, once that is known and is all that it does.
     fn looks(&mut self, pc: u64, address: u64, changes: bool) -> Option<Vec<u64>> {
-        let now = control::steps();
+        let now = journal::decisions();
         if self.looked == 0 {
             self.since = now;
             self.looks.clear();
@@ -152,6 +153,9 @@ pub fn grow<'a>(causes: impl IntoIterator<Item = &'a selvedge_protocol::Cause>) 
         }
         // Others race on stacks, or may.
         control.search.stacks_shared = any();
+        if grown {
+            worker::say(Line::PlainSteps, &wire::encode(&control.search.plain_steps.places));
+        }
         grown
     })
 }

@@ -53,7 +53,8 @@ pub fn finish(control: &mut Control, created: Option<Thread>, yielded: bool, new
         control.wakes_pollers();
     }
     let pc = control.fiber().pc;
-    control.step_done(created, yielded, Detail { pc, new });
+    let spurious = std::mem::take(&mut control.run.spurious);
+    control.step_done(created, yielded, Detail { pc, new, spurious });
 }
 
 /// Completes the step of a thread that took a lock; whether it had to wait for another turn of its loop.

@@ -18,7 +18,7 @@ use crate::posix::objects::Objects;
 use crate::race::Races;
 use crate::retry::Attempts;
 use crate::session::Test;
-use crate::{fiber, plain_steps, shadow};
+use crate::{fiber, journal, plain_steps, shadow};
 
 /// Where a thread is that has no pending step.
 pub const NOWHERE: u16 = u16::MAX;
@@ -86,6 +86,8 @@ pub struct Run {
     pub goes_on: bool,
     /// Whether an assumption of the test did not hold.
     pub excluded: bool,
+    /// Whether the step under way is a wait that ends without a reason.
+    pub spurious: bool,
     /// Locks and what waits for them.
     pub objects: Objects,
     /// Who knows of whose accesses.
@@ -200,6 +202,7 @@ impl Run {
             leaked: None,
             goes_on: false,
             excluded: false,
+            spurious: false,
             objects,
             races,
             tidy: false,
@@ -285,6 +288,7 @@ impl Run {
             leaked: _,
             goes_on: _,
             excluded: _,
+            spurious: _,
             tidy: _,
             time: _,
             alive,
@@ -375,6 +379,7 @@ fn end_of(left: Left) -> End {
 /// One run; how it ended.
 pub fn run_once(test: &Test, globals: &Snapshot) -> End {
     renew(globals);
+    journal::begin_run();
     let created = with(|control| control.create(test.body, test.argument).is_ok());
     debug_assert!(created, "the first fiber exists");
     fiber::enter();

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use selvedge_explore::{Bounded, Classes, Coverage, Dfs, Dpor, End, Pct, Random, Replay, Strategy};
 use selvedge_protocol::channel::{Begun, DIRECTORY_VARIABLE, SETTINGS_VARIABLE};
 use selvedge_protocol::{
-    Cause, CoverageRecord, Finding, FindingKind, Report, Search, SearchTrouble, Settings, TestReport,
+    Cause, CoverageRecord, Finding, FindingKind, ObjectReport, Report, Search, SearchTrouble, Settings, TestReport,
     schedule_from_text, wire, words,
 };
 
@@ -19,12 +19,14 @@ use crate::arguments::Arguments;
 use crate::control::{self, Body, Control, Left, with};
 use crate::fiber::{self, Fiber};
 use crate::finding::Failure;
+use crate::journal::Journal;
 use crate::lineup;
-use crate::memory::arena;
 use crate::memory::reset::Snapshot;
+use crate::memory::{self, arena};
 use crate::posix::process;
 use crate::run::{renew, run_and_look, run_of_class, run_once};
-use crate::{exchange, finding, plain_steps, shadow, share, sys, watchdog};
+use crate::worker::{Line, say};
+use crate::{apart, exchange, finding, journal, plain_steps, shadow, share, sys, watchdog};
 
 /// A test.
 #[derive(Clone)]
@@ -186,7 +188,7 @@ extern "C" fn run_tests() -> c_int {
         Err(error) => report.error = Some(error),
         Ok(()) => {
             report.tests.extend(tests.iter().map(|test| explore(test, &settings)));
-            report.objects.extend(objects.iter().map(|name| lineup::check_registered(name, &settings)));
+            report.objects.extend(objects.iter().map(|name| check_object(name, &settings)));
         }
     }
     if tests.is_empty() && objects.is_empty() {
@@ -198,6 +200,10 @@ extern "C" fn run_tests() -> c_int {
     // Destructors of the program expect a `main` that ran.
     flush();
     sys::exit(0)
+}
+
+fn check_object(name: &str, settings: &Settings) -> ObjectReport {
+    apart::check(name, settings, || lineup::check_registered(name, settings))
 }
 
 /// The guess at the length of a run that `pct` draws its moments from.
@@ -238,6 +244,10 @@ pub fn prepare(settings: &Settings) -> Result<(), SearchTrouble> {
     if control::is_installed() {
         return Ok(());
     }
+    match Journal::new() {
+        Some(journal) => journal.keep(),
+        None => sys::give_up(&words::Complaint::NoMemory, 2),
+    }
     switch::probe();
     let trap = if settings.replay.is_some() { kernel::TRAP_OF_DEBUGGED } else { kernel::TRAP };
     left_over::prepare(trap);
@@ -274,20 +284,27 @@ pub fn strategies(settings: &Settings) -> Result<Vec<Box<dyn Strategy>>, SearchT
 
 /// Searches the schedules of a test.
 pub fn explore(test: &Test, settings: &Settings) -> TestReport {
-    search_all(test, settings).limited()
+    apart::explore(test, settings).limited()
 }
 
-/// Search after search, until one has seen no plain access that should have been a step and was none.
-fn search_all(test: &Test, settings: &Settings) -> TestReport {
-    let globals = &Snapshot::new(settings.stop_at_failure);
-    let (began, cpu) = (sys::now(), sys::cpu());
-    let until = settings.time_max.map_or(f64::INFINITY, |limit| began + limit);
+/// What a search of a test is told.
+pub fn arrange(settings: &Settings) {
     // Who searches is no part of what was found.
-    let alone = Settings { jobs: 1, slice: Settings::default().slice, ..settings.clone() };
+    let alone = Settings { jobs: 1, slice: Settings::default().slice, memory_max: None, ..settings.clone() };
+    memory::kernel::allow(settings.memory_max);
     with(|control| {
         control.search.leaks = settings.leaks();
         control.search.settings = alone;
     });
+}
+
+/// Search after search, until one has seen no plain access that should have been a step and was none.
+pub fn search_all(test: &Test, settings: &Settings) -> TestReport {
+    let globals = &Snapshot::new(settings.stop_at_failure);
+    let (began, cpu) = (sys::now(), sys::cpu());
+    let until = settings.time_max.map_or(f64::INFINITY, |limit| began + limit);
+    journal::expect_end(until);
+    arrange(settings);
     plain_steps::begin(&settings.plain_steps);
     let mut runs_before = 0;
     loop {
@@ -522,6 +539,10 @@ fn search_classes(
         };
         exchange::count();
         report.runs += 1;
+        journal::ran(report.runs, report.points);
+        if let Some(Coverage::Preemptions(bound)) = with(|control| control.search.strategy.so_far()) {
+            journal::reached(bound);
+        }
         report.forgotten += u64::from(shadow::has_forgotten());
         report.blocked += u64::from(end == End::Stuck);
         report.excluded += u64::from(with(|control| control.run.left == Left::Blocked && control.run.excluded));
@@ -552,7 +573,9 @@ fn search_classes(
         });
         if let Some(found) = found {
             if !report.knows(&found) {
-                report.keep(trace_back(test, globals, found));
+                let found = trace_back(test, globals, found);
+                say(Line::Finding, &wire::encode(&found));
+                report.keep(found);
             }
             let ends = report.ends_search() && !settings.keep_going || report.asks_for_steps();
             if ends || with(|control| control.search.strategy.diverged()) {

@@ -11,11 +11,12 @@ use selvedge_explore::{Bounded, Coverage, Dfs, Dpor, Part, Pct, Random, Strategy
 use selvedge_protocol::{CoverageRecord, Settings, TestReport, wire};
 
 use self::ledger::{Answer, Ended, Errand, Ledger, Phase};
+use crate::apart::{self, Limits, Lost, Watched};
 use crate::control::with;
 use crate::memory::reset::Snapshot;
 use crate::session::{Allowed, PCT_STEPS, Test, search};
-use crate::worker::{self, Worker};
-use crate::{exchange, sys};
+use crate::worker::{self, PATIENCE, Worker};
+use crate::{exchange, journal, sys};
 
 /// For this part of a slice a search goes on alone: most are over by then.
 pub const ALONE: f64 = 0.3;
@@ -43,17 +44,19 @@ pub fn explore(
     });
     let mut ledger = Ledger::new(settings, report, phase, rest, cut);
     let mut workers: Vec<Worker> = Vec::new();
+    let mut watched: Vec<Watched> = Vec::new();
     let mut lost = false;
     loop {
         let over = lost || sys::now() > until || exchange::stopped();
         while !over && workers.len() < settings.jobs as usize {
             let Some((id, errand)) = ledger.hand_out() else { break };
-            let work = || wire::encode(&work(test, settings, globals, until, &errand)).into_bytes();
+            let work = || wire::encode(&work(test, settings, globals, until, &errand));
             let Some(worker) = Worker::start(id, work) else {
                 lost = true;
                 break;
             };
             workers.push(worker);
+            watched.push(Watched::new(Limits { until, patience: f64::INFINITY, memory_max: settings.memory_max }));
         }
         if workers.is_empty() {
             break;
@@ -61,17 +64,25 @@ pub fn explore(
         for at in (0..workers.len()).rev() {
             if !ledger.expects(workers[at].id()) {
                 let _ = workers.swap_remove(at).dismiss();
+                watched.swap_remove(at);
             }
         }
-        worker::wait(&workers);
+        worker::wait(&workers, PATIENCE);
+        journal::tick();
         for at in (0..workers.len()).rev() {
-            if workers[at].listen() {
+            let over = workers[at].listen() && (workers[at].has_answered() || workers[at].has_ended());
+            let cut = if over { None } else { watched[at].cut(&workers[at]) };
+            if over || cut.is_some() {
                 let worker = workers.swap_remove(at);
-                let id = worker.id();
-                match wire::decode_bytes::<Answer>(&worker.dismiss()) {
-                    Ok(answer) => ledger.answer(id, answer),
-                    // It was ended by somebody else, for want of memory most likely.
-                    Err(_) => lost = true,
+                watched.swap_remove(at);
+                let (id, done) = (worker.id(), worker.dismiss());
+                match done.answer().and_then(|text| wire::decode_bytes::<Answer>(text).ok()) {
+                    Some(answer) => ledger.answer(id, answer),
+                    None => {
+                        let report = apart::report_of(test, settings, &Lost { done, cut }, Some(globals));
+                        lost |= report.findings.is_empty() && report.unknowns.is_empty();
+                        ledger.answer(id, Answer::new(report, vec![], false, Ended::Early));
+                    }
                 }
             }
         }
@@ -83,6 +94,7 @@ pub fn explore(
 fn work(test: &Test, settings: &Settings, globals: &Snapshot, until: f64, errand: &Errand) -> Answer {
     let mut report = TestReport::new(&test.name);
     let began = sys::now();
+    journal::expect_end(until);
     let Some(strategy) = strategy(settings, errand) else {
         return Answer::new(report, vec![], false, Ended::Diverged);
     };

@@ -76,6 +76,7 @@ pub fn settle() {
 
 /// Ends the process at once.
 pub fn exit(code: i32) -> ! {
+    crate::journal::ends_itself();
     loop {
         // SAFETY: does not return.
         unsafe { call(libc::SYS_exit_group, [code as usize, 0, 0, 0, 0, 0]) };

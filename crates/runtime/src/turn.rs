@@ -4,8 +4,8 @@
 
 use selvedge_explore::{Decision, Readiness, Stop, Threads};
 
-use crate::control::{self, Control, Left, Next};
-use crate::{endless, retry};
+use crate::control::{Control, Left, Next};
+use crate::{endless, journal, retry};
 
 impl Control {
     /// Who goes next, where little has to be looked at: nobody gave way, and nobody waits for more than the end of a thread.
@@ -30,7 +30,7 @@ impl Control {
         }
         let ready = self.ready_word();
         let thread = self.search.strategy.choose_among(ready, self.run.last)?.index();
-        control::count_step();
+        journal::chosen(thread);
         self.run.under_way = true;
         self.run.current = thread;
         Some(thread)
@@ -59,7 +59,7 @@ impl Control {
     /// This thread makes its step.
     #[inline(always)]
     fn run(&mut self, thread: usize) -> Next {
-        control::count_step();
+        journal::chosen(thread);
         self.run.under_way = true;
         if thread == self.run.current {
             return Next::Stay;

@@ -13,7 +13,7 @@ use crate::control;
 use crate::memory::pages;
 use crate::posix::process::WAKE_UP;
 use crate::posix::real;
-use crate::sys;
+use crate::{journal, sys};
 
 /// So many looks without a step, this far apart, are too many.
 const LOOKS: u32 = 8;
@@ -58,16 +58,16 @@ unsafe extern "C" fn look(_: *mut c_void) -> *mut c_void {
         let pause = libc::timespec { tv_sec: 0, tv_nsec: i64::from(PAUSE_MS) * 1_000_000 };
         // SAFETY: the kernel reads the pause.
         unsafe { sys::call(libc::SYS_nanosleep, [&raw const pause as usize, 0, 0, 0, 0, 0]) };
-        let now = control::steps();
+        let now = journal::decisions();
         let watched = WATCHED.load(Ordering::Relaxed);
         still = if control::any_active() && now == last { still + 1 } else { 0 };
         if still == 0 {
             used = processor_ms(watched);
         }
         last = now;
-        if still >= LOOKS {
+        if still >= LOOKS || still >= 1 && journal::is_late() {
             let call = system_call_of(watched);
-            if call < 0 && processor_ms(watched) < used + u64::from(LOOKS * PAUSE_MS) {
+            if !journal::is_late() && call < 0 && processor_ms(watched) < used + u64::from(LOOKS * PAUSE_MS) {
                 continue;
             }
             // One that only computes may have been asked what it looks at; then it has not answered the next time.
@@ -98,9 +98,9 @@ pub fn system_call_of(thread: i32) -> i64 {
     text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(-1)
 }
 
-/// Whether the watched thread was found in no call.
+/// Whether the watched thread was found in no call, and there is time to ask it what it does.
 pub fn computes() -> bool {
-    CALL.load(Ordering::Relaxed) < 0
+    CALL.load(Ordering::Relaxed) < 0 && !journal::is_late()
 }
 
 /// What the watched thread was found at.

@@ -245,6 +245,11 @@ impl<T: 'static> Object<T> {
         self.option("races off".to_owned())
     }
 
+    /// Leaves out that waits may end without a reason.
+    pub fn no_spurious(self) -> Self {
+        self.option("spurious off".to_owned())
+    }
+
     fn option(mut self, line: String) -> Self {
         self.options.push(line.replace('\n', " "));
         self

@@ -175,7 +175,7 @@ pub fn run(flags: Flags, harness: Vec<OsString>, started: Instant) -> Result<Exi
     });
     let (watch, scratch) = made.map_err(|error| Trouble::Reports(temporary, error))?;
     let mut asked = flags.search.resolve();
-    asked.search.object = ObjectOptions { races: asked.races, ..flags.objects.resolve() };
+    asked.search.object = ObjectOptions { races: asked.races, spurious: asked.spurious, ..flags.objects.resolve() };
     let mut environment = environment(&tools, scratch.path(), &asked.search);
     environment.extend(without_lto(&flags.arguments));
     environment.push((EXCHANGE_VARIABLE.into(), watch.path().display().to_string()));

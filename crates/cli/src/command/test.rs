@@ -93,7 +93,7 @@ impl Flags {
     pub fn resolve(self, started: Instant) -> Settings {
         let mut asked = self.search.resolve();
         asked.search.arguments = self.arguments;
-        asked.search.object = ObjectOptions { races: asked.races, ..self.objects.resolve() };
+        asked.search.object = ObjectOptions { races: asked.races, spurious: asked.spurious, ..self.objects.resolve() };
         let object_flags = asked.search.object.flags();
         let directory = std::env::current_dir().unwrap_or_default();
         Settings {
@@ -178,7 +178,7 @@ fn explore(settings: &Settings, budget: &Budget, progress: &Progress) -> Result<
     progress.enter(Phase::Compiling);
     let name = settings.recipe.name();
     let built = settings.recipe.build(&settings.places, &settings.temporary)?;
-    let names = match list(settings, &built)? {
+    let names = match list(settings, &built, budget)? {
         Listed::Tests(names) => names,
         Listed::Lost(why) => return Ok(unlisted(settings, &name, why)),
     };
@@ -249,13 +249,13 @@ fn run_all(
 enum Listed {
     /// The names of the tests to run.
     Tests(Vec<String>),
-    /// Nothing: it ended without a report.
-    Lost(RunError),
+    /// Nothing, and why.
+    Lost(String),
 }
 
 /// The answer where nobody knows which tests there are.
-fn unlisted(settings: &Settings, name: &str, why: RunError) -> Rendered {
-    let missing = [Missing::unknown(name, why.to_string())];
+fn unlisted(settings: &Settings, name: &str, why: String) -> Rendered {
+    let missing = [Missing::unknown(name, why)];
     let session = Session {
         file: name,
         compiler: &settings.recipe.cc,
@@ -269,13 +269,22 @@ fn unlisted(settings: &Settings, name: &str, why: RunError) -> Rendered {
     Outcome::Tested(session).render(settings.wanted())
 }
 
-fn list(settings: &Settings, built: &Built) -> Result<Listed, Trouble> {
+fn list(settings: &Settings, built: &Built, budget: &Budget) -> Result<Listed, Trouble> {
     let name = settings.recipe.name();
     let search = protocol::Settings { runs_max: 0, test: None, jobs: 1, ..settings.asked.search.clone() };
-    let session = match driver::run(&built.program, &search, &built.directory) {
-        Ok(session) => session,
-        Err(error @ (RunError::NoReport { .. } | RunError::Malformed(_))) => return Ok(Listed::Lost(error)),
-        Err(error) => return Err(Trouble::new(&name, error)),
+    let watch = Watch::new(&built.directory).map_err(|error| Trouble::io(&name, &error))?;
+    let work = || driver::run_watched(&built.program, &search, &built.directory, &watch);
+    let guard = Guard { overdue: guard::MOMENT / 2, ..Guard::new(search.time_max, budget, &watch) };
+    let session = match guard.run(work, |_| ()) {
+        (Ok(session), _) => session,
+        (Err(RunError::NoReport { .. }), true) => {
+            let why = "the time was up before it said which tests it has: what runs before main does not end";
+            return Ok(Listed::Lost(why.to_owned()));
+        }
+        (Err(error @ (RunError::NoReport { .. } | RunError::Malformed(_))), _) => {
+            return Ok(Listed::Lost(error.to_string()));
+        }
+        (Err(error), _) => return Err(Trouble::new(&name, error)),
     };
     if let Some(error @ SearchTrouble::ArgumentsOfTests) = session.report.error {
         return Err(Trouble::new(&name, error));

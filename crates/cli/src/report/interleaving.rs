@@ -329,7 +329,8 @@ fn shared(finding: &Finding) -> impl Fn(&Step) -> bool {
         *users.entry(object).or_default() |= 1_u64.checked_shl(u32::from(thread)).unwrap_or(1 << 63);
     }
     move |step| {
-        matches!(step.kind, StepKind::Choose { .. })
+        step.spurious
+            || matches!(step.kind, StepKind::Choose { .. })
             || touched(step).and_then(|touched| users.get(&touched)).is_some_and(|users| users.count_ones() > 1)
     }
 }
@@ -530,7 +531,7 @@ mod tests {
 
     #[test]
     fn only_what_several_threads_use_or_wait_for_is_shown() {
-        let step = |thread, kind| Step { thread, kind, place: None, callers: vec![] };
+        let step = |thread, kind| Step { thread, kind, spurious: false, place: None, callers: vec![] };
         let access = |thread, object, verb, on| {
             step(thread, StepKind::Access(Access { verb, on, object, size: 4, old: 0, new: Some(0) }))
         };

@@ -6,7 +6,7 @@
 use selvedge_history::check::assumed::Assumed;
 use selvedge_history::evidence::{Failure, Forced, Stay, Violation};
 use selvedge_history::object::Kind;
-use selvedge_history::{Call, OpId, Value};
+use selvedge_history::{OpId, Value};
 
 use super::operation::{Family, Reading, show};
 use crate::quantity::{count, counted};
@@ -235,21 +235,39 @@ fn named(reading: Reading<'_>, inserts: &[OpId]) -> String {
     if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) }
 }
 
-/// How many removals are pending that were called before an operation ended.
-fn pending_removals(reading: Reading<'_>, operation: OpId) -> u64 {
+/// The removals that are pending and were called before an operation ended.
+fn pending_removals(reading: Reading<'_>, operation: OpId) -> Vec<OpId> {
     let history = &reading.log.history;
     let this = history.operation(operation);
-    let same = |op: &&selvedge_history::Operation<Call, Value>| {
+    let same = |op: &OpId| {
+        let op = history.operation(*op);
         let here = op.input.object == this.input.object && op.input.key == this.input.key;
         here && op.ret.is_none() && op.call < this.end() && op.input.argument.is_nil()
     };
-    history.operations().iter().filter(same).count() as u64
+    (0..history.len() as u32).map(OpId).filter(same).collect()
+}
+
+/// The operation that shows last that values had been taken out.
+fn last_reason(reading: Reading<'_>, values: &[Forced]) -> OpId {
+    let end = |op: &OpId| reading.log.history.operation(*op).end();
+    values.iter().map(|forced| forced.because).max_by_key(end).expect("a value")
+}
+
+/// The pending removals that a violation is about.
+pub fn removals_of(reading: Reading<'_>, violation: &Violation) -> Vec<OpId> {
+    match violation {
+        Violation::TooFewRemovals { values } => pending_removals(reading, last_reason(reading, values)),
+        Violation::NotEmpty { operation, inside } if inside.iter().any(|stay| stay.remove.is_none()) => {
+            pending_removals(reading, *operation)
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Values that only pending removals can have taken out are too many for those.
 fn crowded(reading: Reading<'_>, operation: OpId, inside: &[Stay]) -> Option<String> {
     let (open, fixed): (Vec<Stay>, Vec<Stay>) = inside.iter().partition(|stay| stay.remove.is_none());
-    if open.is_empty() || pending_removals(reading, operation) == 0 {
+    if open.is_empty() || pending_removals(reading, operation).is_empty() {
         return None;
     }
     let inserts: Vec<OpId> = open.iter().map(|stay| stay.insert).collect();
@@ -268,13 +286,12 @@ fn crowded(reading: Reading<'_>, operation: OpId, inside: &[Stay]) -> Option<Str
 }
 
 fn too_few_removals(reading: Reading<'_>, values: &[Forced]) -> String {
-    let end = |op: OpId| reading.log.history.operation(op).end();
-    let last = values.iter().map(|forced| forced.because).max_by_key(|&op| end(op)).expect("a value");
+    let last = last_reason(reading, values);
     let inserts: Vec<OpId> = values.iter().map(|forced| forced.insert).collect();
-    let (removals, what) = match pending_removals(reading, last) {
+    let (removals, what) = match pending_removals(reading, last).len() {
         0 => ("no removal was".to_owned(), "Nothing"),
         1 => ("only 1 removal was".to_owned(), "Only a pending removal"),
-        many => (format!("only {} removals were", count(many)), "Only pending removals"),
+        many => (format!("only {} removals were", count(many as u64)), "Only pending removals"),
     };
     let gone = if values.iter().all(|forced| forced.because == last) {
         format!(

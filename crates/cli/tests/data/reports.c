@@ -12,6 +12,13 @@
 /* libc's own functions: the names alone are the runtime's. */
 static void *own(const char *name) { return dlsym(dlopen("libc.so.6", RTLD_NOW), name); }
 
+/* What is written beyond the limit fails, as on a disk that is full. */
+static void leave_no_room(void) {
+    struct rlimit limit = {64, 64};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
 static int (*move_away)(const char *, const char *);
 static char there[4096], elsewhere[4200];
 __attribute__((constructor)) static void find(void) {
@@ -21,6 +28,9 @@ __attribute__((constructor)) static void find(void) {
     snprintf(elsewhere, sizeof elsewhere, "%s-gone", there);
 #ifdef AT_ONCE
     move_away(there, elsewhere);
+#endif
+#ifdef FULL
+    leave_no_room();
 #endif
 }
 
@@ -32,12 +42,9 @@ static void *inc(void *argument) {
     return argument;
 }
 
-/* What is written beyond the limit fails, as on a disk that is full. */
 SELVEDGE_TEST(full) {
     pthread_t thread;
-    struct rlimit limit = {64, 64};
-    signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &limit);
+    leave_no_room();
     pthread_create(&thread, NULL, inc, NULL);
     inc(NULL);
     pthread_join(thread, NULL);

@@ -160,13 +160,13 @@ fn a_test_that_dies_takes_nothing_away_from_the_others() {
     let file = "crates/cli/tests/data/dies.c";
     let args = ["test", file, "--findings", directory.to_str().expect("a plain name")];
     let run = selvedge(&args).expect(1);
-    for says in ["UNKNOWN  dies: ", "FAIL  loses: assertion", "PASS  passes: "] {
+    for says in ["FAIL  dies: crash", "FAIL  loses: assertion", "PASS  passes: "] {
         assert!(run.stdout.contains(says), "{says}\n{}", run.stdout);
     }
-    assert!(words(&run.stdout).contains("the test program ended without a report (exit status: 0)"), "{}", run.stdout);
-    let json = selvedge(&[&args[..], &["--test", "dies", "--json"]].concat()).expect(3).json();
-    let test = &json["tests"][0];
-    assert_eq!((&test["verdict"], &test["limit"]), (&"unknown".into(), &"no-report".into()), "{json}");
+    assert!(words(&run.stdout).contains("the process ends with code 0 after the thread's last step"), "{}", run.stdout);
+    let json = selvedge(&[&args[..], &["--test", "dies", "--json"]].concat()).expect(1).json();
+    let finding = &json["tests"][0]["findings"][0];
+    assert_eq!((&finding["kind"], &json["tests"][0]["verdict"]), (&"crash".into(), &"fail".into()), "{json}");
     // An object that cannot be tested is wrong input, and the violation beside it is told all the same.
     let file = "crates/cli/tests/data/unmade.c";
     let args = ["test", file, "--findings", directory.to_str().expect("a plain name")];

@@ -212,6 +212,16 @@ impl Strategy for Bounded {
         self.search.result(options)
     }
 
+    fn spurious(&mut self) -> bool {
+        if self.preemptions >= self.bound {
+            self.cut = true;
+            return false;
+        }
+        let spurious = self.search.result(2) == 1;
+        self.preemptions += u32::from(spurious);
+        spurious
+    }
+
     fn so_far(&self) -> Option<Coverage> {
         self.bound.checked_sub(1).filter(|_| self.runs.len() > 1).map(Coverage::Preemptions)
     }

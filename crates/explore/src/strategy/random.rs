@@ -81,6 +81,10 @@ impl Strategy for Random {
         self.runs.pick(options)
     }
 
+    fn spurious(&mut self) -> bool {
+        self.runs.spurious()
+    }
+
     fn so_far(&self) -> Option<Coverage> {
         Some(self.runs.so_far())
     }

@@ -7,6 +7,9 @@ use crate::part::Part;
 use crate::point::Coverage;
 use crate::rng::Rng;
 
+/// In one of so many cases a wait ends without a reason.
+const SPURIOUS_IN: u64 = 4;
+
 /// Which runs of a seed are to be made, and the random numbers of the one under way.
 #[derive(Clone, Debug)]
 pub(super) struct Sampled {
@@ -40,6 +43,10 @@ impl Sampled {
 
     pub fn pick(&mut self, options: u32) -> u32 {
         self.rng.below(u64::from(options)) as u32
+    }
+
+    pub fn spurious(&mut self) -> bool {
+        self.rng.below(SPURIOUS_IN) == 0
     }
 
     pub fn so_far(&self) -> Coverage {

@@ -56,6 +56,10 @@ pub enum Op {
     /// Waits until either has a unit, as `poll` does; the register gets which have.
     Either(usize, usize, usize),
     Wait(usize, usize),
+    /// The same, but it may come back before a signal. If it does, it gives the lock up and takes it again, and never was in the queue;
+    WaitOrNot(usize, usize),
+    /// or it leaves the queue at any moment before it is woken.
+    WaitOrLeave(usize, usize),
     Signal(usize),
     Spawn(usize),
     Join(usize),
@@ -111,6 +115,8 @@ struct Live {
     /// Waits for a signal; woken.
     waiting: Option<(usize, usize)>,
     woken: bool,
+    /// Whether it may leave the queue without being woken.
+    leaves: bool,
     relock: Option<usize>,
     /// Whether the variable changed since `Changed` last looked; `None` when it has not looked.
     changed: Option<bool>,
@@ -152,6 +158,7 @@ impl<'a> Machine<'a> {
             born,
             waiting: None,
             woken: false,
+            leaves: false,
             relock: None,
             changed: None,
             operations: vec![],
@@ -280,7 +287,9 @@ impl<'a> Machine<'a> {
             Op::Give(s) => Access::new(SEMAPHORE + s as u64, 1, Kind::Give).after(self.semaphores[s]),
             Op::TakeMany(s, units) => self.level(s, Kind::Take).if_found(Condition::AtLeast(units)),
             Op::Either(_, s, _) => self.level(s, Kind::Read),
-            Op::Wait(c, _) | Op::Signal(c) => Access::new(CONDITION + c as u64, 1, Kind::Update),
+            Op::Wait(c, _) | Op::WaitOrNot(c, _) | Op::WaitOrLeave(c, _) | Op::Signal(c) => {
+                Access::new(CONDITION + c as u64, 1, Kind::Update)
+            }
             Op::Join(t) => Access::new(ENDED + t as u64, 1, Kind::Await).waiting(),
             Op::Call => Access::new(HISTORY, 1, Kind::Call),
             Op::Return(_) => Access::new(HISTORY, 1, Kind::Return),
@@ -322,7 +331,11 @@ impl<'a> Machine<'a> {
         if let Some(lock) = thread.relock {
             return (self.access(t, Op::Lock(lock)), self.locks[lock] == Hold::Free);
         }
-        if thread.waiting.is_some() {
+        if let Some((condition, _)) = thread.waiting {
+            // One that may leave changes the queue, and is always ready.
+            if thread.leaves {
+                return (Access::new(CONDITION + condition as u64, 1, Kind::Update), true);
+            }
             return (Access::new(WAKE + t as u64, 1, Kind::Await).waiting(), thread.woken);
         }
         let op = self.op(t).expect("the thread has not ended");
@@ -351,7 +364,8 @@ impl<'a> Machine<'a> {
             self.threads[t].waiting = None;
             return self.finish_step(t, None, false);
         }
-        if let Some((_, lock)) = self.threads[t].waiting {
+        if let Some((condition, lock)) = self.threads[t].waiting {
+            self.queues[condition].retain(|&other| other != t);
             self.trace.access(access);
             self.threads[t].relock = Some(lock);
             self.trace.step_done(Thread(t as u16), None, false);
@@ -385,9 +399,26 @@ impl<'a> Machine<'a> {
             }
             Op::Join(_) => self.trace.access(access),
             Op::Yield | Op::Assume(_) => {}
+            Op::WaitOrNot(_, lock) => {
+                let spurious = strategy.spurious();
+                self.trace.pick(Pick::spurious(spurious));
+                if spurious {
+                    self.trace.access(Access::new(LOCK + lock as u64, 1, Kind::Release).after(Access::HELD));
+                    self.locks[lock] = Hold::Free;
+                    self.threads[t].relock = Some(lock);
+                } else {
+                    self.synchronise(t, op, access);
+                }
+            }
+            Op::WaitOrLeave(..) => {
+                let spurious = strategy.spurious();
+                self.trace.pick(Pick::spurious(spurious));
+                self.synchronise(t, op, access);
+                self.threads[t].leaves = spurious;
+            }
             _ => self.synchronise(t, op, access),
         }
-        if matches!(op, Op::Wait(..)) {
+        if matches!(op, Op::Wait(..) | Op::WaitOrNot(..) | Op::WaitOrLeave(..)) {
             self.trace.step_done(Thread(t as u16), None, false);
         } else {
             self.finish_step(t, created, matches!(op, Op::Yield));
@@ -470,12 +501,12 @@ impl<'a> Machine<'a> {
                 self.threads[t].registers[register] = a + 2 * b;
             }
             Op::Give(s) => self.semaphores[s] += 1,
-            Op::Wait(c, l) => {
+            Op::Wait(c, l) | Op::WaitOrNot(c, l) | Op::WaitOrLeave(c, l) => {
                 self.trace.access(Access::new(LOCK + l as u64, 1, Kind::Release).after(Access::HELD));
                 self.locks[l] = Hold::Free;
                 self.queues[c].push(t);
                 self.threads[t].waiting = Some((c, l));
-                self.threads[t].woken = false;
+                (self.threads[t].woken, self.threads[t].leaves) = (false, false);
             }
             Op::Signal(c) => {
                 if !self.queues[c].is_empty() {

@@ -272,6 +272,74 @@ fn conditions() {
     });
 }
 
+/// Waits that may end without a signal: no class is lost, and a wait that never joins the queue does all that one can do that leaves it at any
+/// moment before it is woken.
+#[test]
+fn waits_that_end_without_a_reason() {
+    let (mut compared, mut runs, mut classes) = (0, 0, 0);
+    for number in 0..1500 {
+        let mut maker = Maker { rng: Rng::for_run(23, number) };
+        let mut waiter = |maker: &mut Maker| {
+            let x = Addr::Var(0);
+            let rest = [Op::Load(1, x), Op::Unlock(0)];
+            let mut ops = vec![Op::Lock(0)];
+            match maker.below(3) {
+                // With `if`, with nothing, and with a loop that waits once more.
+                0 => ops.extend([Op::Load(0, x), Op::IfNotZero(0, 4, 3), Op::WaitOrNot(0, 0)]),
+                1 => ops.push(Op::WaitOrNot(0, 0)),
+                _ => ops.extend([
+                    Op::Load(0, x),
+                    Op::IfNotZero(0, 6, 3),
+                    Op::WaitOrNot(0, 0),
+                    Op::Load(0, x),
+                    Op::IfZero(0, 7),
+                    Op::Jump(8),
+                    Op::Wait(0, 0),
+                ]),
+            }
+            ops.extend(rest);
+            ops
+        };
+        let mut threads = vec![waiter(&mut maker)];
+        if maker.below(2) == 0 {
+            threads.push(waiter(&mut maker));
+        }
+        threads.push(match maker.below(4) {
+            0 => vec![Op::Store(Addr::Var(0), Val::C(1)), Op::Signal(0)],
+            1 => vec![Op::Lock(0), Op::Store(Addr::Var(0), Val::C(1)), Op::Unlock(0), Op::Signal(0)],
+            2 => vec![Op::Lock(0), Op::Signal(0), Op::Store(Addr::Var(0), Val::C(1)), Op::Unlock(0), Op::Signal(0)],
+            _ => vec![Op::Signal(0), Op::Lock(0), Op::Unlock(0)],
+        });
+        let program = Program { locks: 1, conditions: 1, ..Program::new(threads, 1) };
+        let mut literal = program.clone();
+        for op in literal.threads.iter_mut().flatten() {
+            if let Op::WaitOrNot(condition, lock) = *op {
+                *op = Op::WaitOrLeave(condition, lock);
+            }
+        }
+        let every = see(&literal, &mut Dfs::new(), 20_000);
+        if every.coverage.is_none() || !compare(&program, 20_000, false) {
+            continue;
+        }
+        let reduced = see(&program, &mut Dpor::new(), 20_000);
+        assert!(every.outcomes == reduced.outcomes, "{program:?}");
+        (compared, runs, classes) = (compared + 1, runs + reduced.runs, classes + reduced.classes.len() as u64);
+    }
+    // Like all picks these cost runs that are given up, or made twice.
+    assert!(compared > 1000 && runs < classes + classes / 2, "{compared} {runs} {classes}");
+}
+
+/// Each counts like a preemption, and those that are not taken are no runs of their own.
+#[test]
+fn bounds_count_what_has_no_reason() {
+    let waiter = vec![Op::Lock(0), Op::WaitOrNot(0, 0), Op::Unlock(0), Op::Lock(0), Op::WaitOrNot(0, 0), Op::Unlock(0)];
+    let program = Program { locks: 1, conditions: 1, ..Program::new(vec![waiter], 1) };
+    let mut bounded = Bounded::new(5);
+    let seen = see(&program, &mut bounded, 1000);
+    assert_eq!((bounded.runs_by_bound(), seen.coverage), (&[1, 2, 3][..], Some(Coverage::Exhaustive)));
+    assert_eq!(see(&program, &mut Bounded::new(1), 1000).coverage, Some(Coverage::Preemptions(1)));
+}
+
 #[test]
 fn spinning_until_a_change() {
     check(600, 400, |maker| {

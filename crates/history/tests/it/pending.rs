@@ -387,3 +387,33 @@ fn long_histories_with_many_pending_operations() {
         }
     }
 }
+
+/// One operation after the other; a result that is missing is that of a pending one.
+fn in_turn(kind: Kind, ops: &[Op]) -> Log {
+    let mut drawn = Vec::new();
+    let mut place = 0;
+    for &op in ops {
+        drawn.push((op, place, place + 1));
+        place += if op.is_pending() { 1 } else { 2 };
+    }
+    log(&Ops { ops: drawn }, kind)
+}
+
+/// What lies deep, and what rises without end: neither recursion nor time may grow with it.
+#[test]
+fn pending_removals_of_long_chains() {
+    const LONG: i64 = 20_000;
+    // Each value of the stack holds the open one on top of it; each poll asks for the open one to be gone.
+    let deep = (1..=LONG).map(Op::Insert).chain([Op::PendingRemove]).chain((1..LONG).rev().map(Op::Remove));
+    let rising = [Op::Insert(LONG), Op::PendingRemove].into_iter();
+    let rising = rising.chain((1..LONG).flat_map(|value| [Op::Insert(value), Op::Remove(value)]));
+    for (kind, ops) in [(Kind::Stack, deep.collect::<Vec<_>>()), (Kind::PriorityQueue, rising.collect())] {
+        let (passes, algorithms, _) = certified(&in_turn(kind, &ops), kind);
+        assert!(passes && !algorithms.contains(&Algorithm::Search), "{kind}");
+        let without: Vec<Op> = ops.iter().copied().filter(|&op| op != Op::PendingRemove).collect();
+        assert!(!certified(&in_turn(kind, &without), kind).0, "{kind}");
+        // A removal that is pending only from the end on comes too late for all of them.
+        let late: Vec<Op> = without.into_iter().chain([Op::PendingRemove]).collect();
+        assert!(!certified(&in_turn(kind, &late), kind).0, "{kind}");
+    }
+}

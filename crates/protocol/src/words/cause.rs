@@ -3,8 +3,8 @@
 use super::{Names, waits_at_descriptor, waits_for};
 use crate::address;
 use crate::cause::{
-    Bystanders, Cause, Deed, Deep, Fault, Framework, FreedBlock, Misuse, Noun, Out, Outside, Race, Signal, Touch,
-    Waiting,
+    Bystanders, Cause, Death, Deed, Deep, Fault, Framework, FreedBlock, Memory, Misuse, Noun, Out, Outside, Race,
+    Signal, Touch, Waiting,
 };
 use crate::step::{Waits, WaitsFor};
 
@@ -38,6 +38,12 @@ pub fn cause(cause: &Cause, names: &mut dyn Names) -> String {
         Cause::Signal { signal: signal @ Signal::BrokenPipe, .. } => raised(*signal).into(),
         Cause::Signal { signal, address } => format!("{} at address {}", raised(*signal), names.name(*address)),
         Cause::StackOverflow => "stack overflow: a thread under test has 8 MiB of stack".into(),
+        Cause::Died(death) => format!("{} after the thread's last step", dies(*death)),
+        Cause::Memory { max, of } => match of {
+            Memory::Process => format!("the search needs more than {} of memory", size(*max)),
+            Memory::Maps => format!("the run maps more than {} of memory", size(*max)),
+            Memory::Heap => format!("a thread under test has {} of heap, and they are used up", size(*max)),
+        },
         Cause::Stuck { returned, waiting, bystanders: others } => {
             let waiting: Vec<String> = waiting.iter().map(|waiting| waits(waiting, names)).collect();
             let begins = if *returned { RETURNED } else { STUCK };
@@ -91,6 +97,47 @@ fn freed(block: FreedBlock) -> &'static str {
 
 fn access(write: bool, size: u64) -> String {
     format!("{} of {}", touch(Touch { write, atomic: false }), bytes(size))
+}
+
+/// How a process ended.
+pub(super) fn dies(death: Death) -> String {
+    match death {
+        Death::Signal(number) => match signal_name(number) {
+            Some(name) => format!("{name} kills the process"),
+            None => format!("signal {number} kills the process"),
+        },
+        Death::Exit(code) => format!("the process ends with code {code}"),
+    }
+}
+
+/// The name of a signal of Linux.
+fn signal_name(number: i32) -> Option<&'static str> {
+    Some(match number {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        5 => "SIGTRAP",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        13 => "SIGPIPE",
+        14 => "SIGALRM",
+        15 => "SIGTERM",
+        24 => "SIGXCPU",
+        31 => "SIGSYS",
+        _ => return None,
+    })
+}
+
+/// A size, in the largest unit that it is a multiple of.
+fn size(bytes: u64) -> String {
+    match [(30, "GiB"), (20, "MiB"), (10, "KiB")].into_iter().find(|(shift, _)| bytes.trailing_zeros() >= *shift) {
+        Some((shift, unit)) if bytes > 0 => format!("{} {unit}", bytes >> shift),
+        _ => format!("{bytes} bytes"),
+    }
 }
 
 fn raised(signal: Signal) -> &'static str {
@@ -235,6 +282,9 @@ fn outside(out: &Out, names: &mut dyn Names) -> String {
              of a library: {}",
             race(found, None, names)
         ),
+        Out::Ended(death) => {
+            format!("{} after the thread's last step, which the same schedule did not do again", dies(*death))
+        }
         Out::Answer(instruction) => format!("what `{instruction}` answers is not controlled"),
         Out::Assembly(instruction) => format!("inline assembly with `{instruction}` is not controlled"),
         Out::Unknown(instruction) => format!("what `{instruction}` touches is not known, so it is not controlled"),
@@ -336,6 +386,18 @@ mod tests {
         let access = |size, freed| Cause::Access { write: true, size, address: 0x6000_0000_0010, freed };
         assert_eq!(says(&access(1, true)), "write of 1 byte in freed memory (heap+0x10)");
         assert_eq!(says(&access(8, false)), "write of 8 bytes outside of any allocation (heap+0x10)");
+    }
+
+    #[test]
+    fn ends_of_processes_and_limits_of_memory_are_named() {
+        let died = |death| says(&Cause::Died(death));
+        assert_eq!(died(Death::Signal(9)), "SIGKILL kills the process after the thread's last step");
+        assert_eq!(died(Death::Signal(40)), "signal 40 kills the process after the thread's last step");
+        assert_eq!(died(Death::Exit(3)), "the process ends with code 3 after the thread's last step");
+        let full = |max, of| says(&Cause::Memory { max, of });
+        assert_eq!(full(512 << 20, Memory::Process), "the search needs more than 512 MiB of memory");
+        assert_eq!(full(1 << 30, Memory::Maps), "the run maps more than 1 GiB of memory");
+        assert_eq!(full(1001, Memory::Heap), "a thread under test has 1001 bytes of heap, and they are used up");
     }
 
     #[test]

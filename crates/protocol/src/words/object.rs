@@ -375,6 +375,7 @@ pub fn shortfall(why: &Shortfall, names: &mut dyn Names) -> String {
              which it was before"
         ),
         Shortfall::WorkerLost => "a worker process ended without an answer".into(),
+        Shortfall::Died(death) => format!("{} in the middle of the search", super::cause::dies(*death)),
         Shortfall::NoMatrix => "there is no matrix that the options allow, so nothing was tested".into(),
         Shortfall::Untested(calls) => format!("no matrix that was tested has {}", calls.join(", ")),
         Shortfall::NotAgain { kind, matrix } => format!("{} in the matrix {matrix} did not show again", kind.name()),

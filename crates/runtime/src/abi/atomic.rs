@@ -435,7 +435,7 @@ pub fn record(object: u64, size: u32, told: Told, expected: u64, outcome: Outcom
         fiber.spin.poll.reads(&Access::new(object, size, Kind::Read).after(old));
         of_loops = fiber.spin.is_tidy() || control.search.retries.on;
     }
-    control.step_counted(None, false, Detail { pc, new: Some(new) });
+    control.step_counted(None, false, Detail { pc, new: Some(new), spurious: false });
     if of_loops {
         if changed { control.tell_loops(&Access::new(object, size, kind)) } else { read_rarely(control, told, pc) }
     }

@@ -27,6 +27,7 @@ use selvedge_protocol::Class;
 
 use crate::arch::unused;
 use crate::control::{Control, Left};
+use crate::journal;
 use crate::posix::objects;
 use crate::retry::look;
 use state::State;
@@ -295,10 +296,25 @@ impl Control {
 
     /// Which of so many results the step under way has.
     pub fn pick(&mut self, options: u32) -> u32 {
-        if !self.is_continued() {
-            return self.search.strategy.pick(options);
-        }
+        let chosen = if self.is_continued() {
+            self.picked_before().min(options - 1)
+        } else {
+            self.search.strategy.pick(options)
+        };
+        journal::picked(chosen);
+        chosen
+    }
+
+    /// Whether the wait that the step under way begins ends without a reason.
+    pub fn pick_spurious(&mut self) -> bool {
+        let spurious = if self.is_continued() { self.picked_before() == 1 } else { self.search.strategy.spurious() };
+        journal::picked(spurious.into());
+        spurious
+    }
+
+    /// What the step picked a round before.
+    fn picked_before(&self) -> u32 {
         let again = self.run.endless.cycle.map(|(from, to)| from + self.run.trace.len() - to);
-        again.and_then(|at| self.run.trace.picks(at).first()).map_or(0, |pick| pick.chosen.min(options - 1))
+        again.and_then(|at| self.run.trace.picks(at).first()).map_or(0, |pick| pick.chosen)
     }
 }

@@ -10,7 +10,7 @@ use selvedge_lineup::{
 };
 use selvedge_protocol::{
     CoverageRecord, Explanation, Finding, FindingKind, Language, Leaks, MatrixRecord, MatrixVerdict, ObjectFinding,
-    ObjectKind, ObjectReport, ObjectTrouble, SearchTrouble, Settings, Shortfall, StepKind,
+    ObjectKind, ObjectReport, ObjectTrouble, SearchTrouble, Settings, Shortfall, StepKind, wire,
 };
 
 use super::body;
@@ -22,13 +22,17 @@ use super::object::{Life, Object};
 use super::relaxed::{self, Relaxing};
 use super::specified;
 use crate::control::with;
+use crate::memory::kernel;
 use crate::memory::reset::Snapshot;
-use crate::{run, sys};
+use crate::worker::{Line, say};
+use crate::{journal, run, sys};
 
 /// What phase 2 may spend on a matrix after its bound was reached, at least.
 const BEYOND: u64 = 500;
 /// Of the time for everything, the share that the enumeration takes at most when random matrices follow that nobody asked for.
 const ENUMERATION: f64 = 0.6;
+/// So often it is said what is known so far, in seconds.
+const TELL: f64 = 0.25;
 /// How many findings are reported at most; beyond them only the records of matrices tell what failed.
 const FINDINGS: usize = 16;
 
@@ -45,7 +49,8 @@ fn criterion(object: &Object, relaxing: Option<&Relaxing>, built_in: Option<&Bui
 pub fn check(object: Object, settings: &Settings) -> ObjectReport {
     // Who searches is no part of what was found.
     let asked = (settings.jobs, settings.slice);
-    let mut settings = Settings { jobs: 1, slice: Settings::default().slice, ..settings.clone() };
+    kernel::allow(settings.memory_max);
+    let mut settings = Settings { jobs: 1, slice: Settings::default().slice, memory_max: None, ..settings.clone() };
     if settings.leaks.is_some() {
         let trouble = SearchTrouble::FlagOfTests { flag: "--leaks".to_owned(), object: object.name.clone() };
         return ObjectReport { error: Some(ObjectTrouble::Search(trouble)), ..ObjectReport::new(&object.name) };
@@ -55,8 +60,10 @@ pub fn check(object: Object, settings: &Settings) -> ObjectReport {
     let options = object.options.said.clone();
     settings.preemptions = options.preemptions.unwrap_or(settings.preemptions);
     settings.races = options.races.unwrap_or(settings.races);
+    settings.spurious = options.spurious.unwrap_or(settings.spurious);
     settings.time_max = options.time_max.or(settings.time_max);
     let times = Times::new(settings.time_max, ENUMERATION, asked.1);
+    journal::expect_end(times.end);
     let globals = Snapshot::new(settings.stop_at_failure);
     with(|control| control.search.lineup.results = Results::new(object.void));
     let asked_for = relaxed::relaxing(&object).and_then(|relaxing| Ok((relaxing, specified::built_in(&object)?)));
@@ -84,7 +91,7 @@ pub fn check(object: Object, settings: &Settings) -> ObjectReport {
     report.quasi = relaxing.as_ref().map(|relaxing| relaxing.record(&object));
     report.built_in = built_in.as_ref().map(specified::record);
     let examiner = Examiner { bench, object: object.clone(), settings, files: Files::default(), relaxing };
-    let mut session = Session { examiner, object, report, settings, called: HashSet::new() };
+    let mut session = Session { examiner, object, report, settings, called: HashSet::new(), told: 0.0 };
     // What goes to a file is gathered here.
     let alone = options.write_observations.is_some() || settings.replay.is_some();
     session.run(times, if alone { 1 } else { asked.0 as usize });
@@ -101,6 +108,8 @@ struct Session<'a> {
     settings: &'a Settings,
     /// The calls of matrices that were tested.
     called: HashSet<CallId>,
+    /// When it was last said what is known so far.
+    told: f64,
 }
 
 impl Session<'_> {
@@ -149,6 +158,7 @@ impl Session<'_> {
         let mut covered: Option<CoverageRecord> = None;
         while let Some(examined) = crew.next(&mut self.examiner) {
             self.note(&examined);
+            self.tell();
             let extra = examined.stage == Stage::Random && !crew.plan.samples_wanted;
             let Examined { matrix, answer, .. } = examined;
             match answer.verdict {
@@ -183,6 +193,15 @@ impl Session<'_> {
             }
         }
         covered
+    }
+
+    /// Says what is known so far, now and then.
+    fn tell(&mut self) {
+        let now = sys::now();
+        if now > self.told + TELL {
+            self.told = now;
+            say(Line::Object, &wire::encode(&self.report));
+        }
     }
 
     /// Keeps where a run ended at something that is not controlled: nothing can be claimed of the object then.
@@ -282,6 +301,7 @@ impl Session<'_> {
         self.examiner.bench.trace_back(&matrix, &mut found);
         let finding = self.finding(&matrix, first, found);
         self.report.findings.push(finding);
+        say(Line::Object, &wire::encode(&self.report));
     }
 
     /// A finding as it is reported.

@@ -10,8 +10,8 @@ use selvedge_protocol::{PlainSteps, Shortfall, wire};
 
 use super::examine::{Answer, Examiner, Verdict};
 use super::matrix::Numbers;
-use crate::sys;
-use crate::worker::{self, Worker};
+use crate::worker::{self, PATIENCE, Worker};
+use crate::{journal, sys};
 
 /// So many matrices are handed out together; a worker gives back those that it has no time for.
 const BATCH: usize = 16;
@@ -172,20 +172,22 @@ impl Crew {
 
     /// Waits for a worker, and notes its answers.
     fn collect(&mut self, examiner: &mut Examiner<'_>) {
-        worker::wait(&self.workers);
+        worker::wait(&self.workers, PATIENCE);
+        journal::tick();
         for at in (0..self.workers.len()).rev() {
-            if !self.workers[at].listen() {
+            let worker = &mut self.workers[at];
+            if !worker.listen() || !worker.has_answered() && !worker.has_ended() {
                 continue;
             }
             let worker = self.workers.swap_remove(at);
             let id = worker.id();
-            let said = wire::decode_bytes::<(Vec<Answer>, f64)>(&worker.dismiss());
+            let done = worker.dismiss();
+            let said = done.answer().and_then(|text| wire::decode_bytes::<(Vec<Answer>, f64)>(text).ok());
             let lost = || {
-                // It was ended by somebody else, for want of memory most likely.
-                let verdict = Verdict::Unknown(Shortfall::WorkerLost);
+                let verdict = Verdict::Unknown(Shortfall::Died(done.death));
                 (vec![Answer { verdict, numbers: Numbers::default(), plain_steps: PlainSteps::default() }], 0.0)
             };
-            let (answers, cpu) = said.unwrap_or_else(|_| lost());
+            let (answers, cpu) = said.unwrap_or_else(lost);
             self.cpu_seconds += cpu;
             let mine = self.tasks.iter_mut().filter(|task| matches!(task.state, State::Out(other) if other == id));
             for (task, answer) in mine.zip(answers) {
@@ -206,15 +208,16 @@ impl Drop for Crew {
 }
 
 /// What a worker does: one matrix after the other, until its time is up or something fails.
-fn work(examiner: &mut Examiner<'_>, batch: &[(f64, Matrix)], slice: f64) -> Vec<u8> {
+fn work(examiner: &mut Examiner<'_>, batch: &[(f64, Matrix)], slice: f64) -> String {
     let began = sys::now();
     let mut answers = Vec::new();
     for (until, matrix) in batch {
         examiner.bench.deadline = *until;
+        journal::expect_end(*until);
         answers.push(examiner.examine(matrix));
         if sys::now() > began + slice {
             break;
         }
     }
-    wire::encode(&(answers, sys::cpu())).into_bytes()
+    wire::encode(&(answers, sys::cpu()))
 }

@@ -14,7 +14,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use selvedge_explore::{Access, Kind, Pick, Thread, Threads};
-use selvedge_protocol::{Cause, FreedBlock, Reuse, address};
+use selvedge_protocol::{Cause, FreedBlock, Memory, Reuse, address};
 
 use crate::abi::visible::race;
 use crate::arch::site;
@@ -402,11 +402,24 @@ fn keep(block: usize, units: usize) {
     arena().shared.push(units, block);
 }
 
-/// A block for the thread that runs, or null.
+/// From so many bytes on every allocator answers that there is not that much memory.
+const NOBODY_HAS: usize = 1 << 46;
+
+/// Ends the run: the thread's part is full. The code under test would see an error that it does not meet outside.
+#[cold]
+#[inline(never)]
+fn full(pc: u64) -> ! {
+    fail(Cause::Memory { max: PART as u64, of: Memory::Heap }, pc);
+}
+
+/// A block for the thread that runs; null where nobody would get that much.
 pub fn allocate(size: usize, align: usize) -> *mut c_void {
     let pc = site::pc();
-    if size >= PART - UNIT {
+    if size >= NOBODY_HAS {
         return std::ptr::null_mut();
+    }
+    if size >= PART - UNIT {
+        full(pc);
     }
     let rounded = size.max(1).next_multiple_of(UNIT);
     let units = rounded / UNIT;
@@ -422,7 +435,7 @@ pub fn allocate(size: usize, align: usize) -> *mut c_void {
             let mask = align.max(UNIT) - 1;
             let block = (base + part.used + UNIT + mask) & !mask;
             if block + rounded > base + PART - UNIT {
-                return std::ptr::null_mut();
+                full(pc);
             }
             part.used = block + rounded - base;
             fill(block, units);

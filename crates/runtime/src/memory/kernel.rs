@@ -8,9 +8,9 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
-use selvedge_protocol::{Cause, Out};
+use selvedge_protocol::{Cause, Memory, Out};
 
 use crate::arch::kernel::Interrupted;
 use crate::control::{active, end_borrows};
@@ -89,6 +89,24 @@ static MAPPED: Cell = Cell(UnsafeCell::new(Vec::new()));
 fn mapped() -> &'static mut Vec<(usize, usize)> {
     // SAFETY: used by the thread that searches only, whichever fiber it is on; no borrow outlives a call here.
     unsafe { &mut *MAPPED.0.get() }
+}
+
+/// How much a run may map; 0 for no limit.
+static ALLOWED: AtomicUsize = AtomicUsize::new(0);
+
+/// A run may map so many bytes.
+pub fn allow(bytes: Option<u64>) {
+    ALLOWED.store(bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0), Ordering::Relaxed);
+}
+
+/// The limit, where a call would map more than it.
+fn full(call: &Call, size: usize) -> Option<u64> {
+    let max = ALLOWED.load(Ordering::Relaxed);
+    if max == 0 || !matches!(call, Call::Maps) {
+        return None;
+    }
+    let all = mapped().iter().map(|(start, end)| end - start).fold(size, usize::saturating_add);
+    (all > max).then_some(max as u64)
 }
 
 /// These addresses are not mapped any more, or by somebody else.
@@ -209,6 +227,10 @@ unsafe extern "C" fn on_call(_: c_int, _: *mut libc::siginfo_t, state: *mut c_vo
         fail(Cause::Out(Out::SystemCall(number)), thread.pc());
     }
     let kind = kind(number, arguments);
+    if let Some(max) = full(&kind, arguments[1]).filter(|_| active() && !linker::called(thread.pc())) {
+        end_borrows();
+        fail(Cause::Memory { max, of: Memory::Maps }, thread.pc());
+    }
     let here = match kind {
         // The runtime's own memory is never read-only.
         _ if !active() => !IN_PLACE.contains(&number),

@@ -86,6 +86,10 @@ impl Pages {
     }
 
     fn ranges(&self) -> &[Range] {
+        // Before the first search there is no place for them.
+        if self.learned == 0 {
+            return &[];
+        }
         // SAFETY: so many were written there.
         unsafe { std::slice::from_raw_parts(self.ranges as *const Range, self.learned) }
     }

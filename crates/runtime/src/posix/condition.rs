@@ -1,7 +1,7 @@
 //! Condition variables.
 //!
 //! A wait is three steps: it gives the mutex up and joins the queue in one; it is woken; it takes the mutex again. A signal
-//! picks any of those who wait. The second step of a timed wait needs no signal: without one the time has passed.
+//! picks any of those who wait. One that comes back without a reason ([`crate::spurious`]) is the first and the last of these. The second step of a timed wait needs no signal: without one the time has passed.
 
 use std::ffi::{c_int, c_void};
 
@@ -94,17 +94,30 @@ pub fn wait(condition: usize, mutex: usize, flavour: Flavour, until: Option<u64>
     point::arrive(access, Wants::Nothing, pc);
     check(condition, Deed::WaitsFor, pc);
     mutex::check(mutex, Deed::GivesUp, flavour, pc);
-    let count = with(|control| {
+    let (count, spurious) = with(|control| {
         let current = control.run.current as u16;
         let count = control.run.objects.mutexes.get(&mutex).map_or(1, |held| held.count);
-        control.run.objects.conditions.entry(condition).or_default().push(current);
-        control.fiber().woken = false;
+        let spurious = control.is_spurious(pc, queue);
         let release = mutex::give_up(control, mutex);
         control.run.trace.access(release);
-        control.run.trace.access(access);
+        if spurious {
+            control.fiber().effect();
+        } else {
+            control.run.objects.conditions.entry(condition).or_default().push(current);
+            control.fiber().woken = false;
+            control.run.trace.access(access);
+        }
         point::finish(control, None, false, None);
-        count
+        (count, spurious)
     });
+    let relock = || {
+        mutex::lock(mutex, flavour, pc);
+        with(|control| control.run.objects.mutexes.entry(mutex).or_default().count = count);
+    };
+    if spurious {
+        relock();
+        return 0;
+    }
     let woken = sleep(queue, until, pc, |control, thread| {
         let waiting = control.run.objects.conditions.entry(condition).or_default();
         waiting.retain(|&other| other != thread);
@@ -113,8 +126,7 @@ pub fn wait(condition: usize, mutex: usize, flavour: Flavour, until: Option<u64>
     if !woken {
         check(condition, Deed::WaitsFor, pc);
     }
-    mutex::lock(mutex, flavour, pc);
-    with(|control| control.run.objects.mutexes.entry(mutex).or_default().count = count);
+    relock();
     if woken { 0 } else { libc::ETIMEDOUT }
 }
 

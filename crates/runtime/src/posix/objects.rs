@@ -214,6 +214,8 @@ pub struct Objects {
     pub doubt: Option<(Out, u64)>,
     /// Those words, and who was the first.
     pub foreign: BTreeMap<u64, usize>,
+    /// Who has come back without a reason in this run, from where, and from what.
+    pub spurious: BTreeSet<(usize, u64, u64)>,
     /// Pipes, sockets and their like.
     pub descriptors: Descriptors,
     keys: Vec<Option<Option<Destructor>>>,
@@ -227,7 +229,7 @@ impl Objects {
         if locks | self.onces.len() | self.barriers.len() | self.in_heap.len() != 0 {
             self.forget_locks();
         }
-        let rare = self.blocked.len() | self.assembled.len() | self.foreign.len();
+        let rare = self.blocked.len() | self.assembled.len() | self.foreign.len() | self.spurious.len();
         if rare != 0 || self.doubt.is_some() || !self.descriptors.is_untouched() {
             self.forget_rare();
         }
@@ -242,6 +244,7 @@ impl Objects {
         self.blocked.clear();
         self.assembled.clear();
         self.foreign.clear();
+        self.spurious.clear();
         self.doubt = None;
         self.descriptors.clear();
     }

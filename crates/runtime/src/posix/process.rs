@@ -11,7 +11,7 @@ use crate::arch::step;
 use crate::arch::{left_over, patched};
 use crate::control::{active, end_borrows, set_active, with};
 use crate::fiber::fail;
-use crate::memory::pages;
+use crate::memory::{pages, reset};
 use crate::posix::real;
 use crate::{plain_steps, sys};
 
@@ -214,6 +214,24 @@ fn place_of(thread: &Interrupted) -> u64 {
     pc + u64::from(pc != 0)
 }
 
+/// Where the code under test called the runtime from, when a thread was stopped in it: the first word on its stack that may be such a place. Functions that are called in
+/// loops without steps do not note it.
+fn caller_of(thread: &Interrupted) -> u64 {
+    const WORDS: u64 = 512;
+    let pc = thread.pc();
+    let modules = reset::modules();
+    let is_in = |(start, end): (u64, u64), address: u64| (start..end).contains(&address);
+    let top = with(|control| control.fiber().top);
+    if !is_in(modules.own, pc) {
+        return place_of(thread);
+    }
+    let stack = thread.stack();
+    let words = (0..WORDS).map(|word| stack + 8 * word).take_while(|&word| word + 8 <= top);
+    // SAFETY: words of the stack of a thread that exists.
+    let mut called = words.map(|word| unsafe { *(word as *const u64) });
+    called.find(|&word| modules.code.iter().any(|&code| is_in(code, word))).unwrap_or(0)
+}
+
 /// Whether a trap of the runtime's may have sent the signal.
 fn is_trap(signal: c_int) -> bool {
     signal == libc::SIGILL || signal == libc::SIGSEGV
@@ -227,7 +245,7 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, state:
             end_borrows();
             set_active(false);
             // SAFETY: the kernel passes the interrupted context, and the handler is left for good.
-            fail(Cause::Out(crate::watchdog::verdict()), place_of(&unsafe { Interrupted::new(state) }));
+            fail(Cause::Out(crate::watchdog::verdict()), caller_of(&unsafe { Interrupted::new(state) }));
         }
         return;
     }

@@ -4,6 +4,8 @@
 //! line of the compiler, `// only: gcc` and `// only: clang` name the compiler that has what the program is about. Numbers of runs are not compared: they are the compiler's.
 //! `// apart: object` and `// apart: library` compile it once more with `-DAPART` and without instrumentation, and link it with that, as others' objects and shared libraries are.
 //!
+//! `corpus/boundary/VERDICT/NAME.rs` is a Rust test, a module of `corpus/rust/tests/boundary.rs`.
+//!
 //! Each program is tried with one level per compiler, and its neighbours with others; `SELVEDGE_CAMPAIGN=1` tries all levels. `SELVEDGE_BOUNDARY=WORD` takes those whose path
 //! contains the word, with all levels.
 
@@ -14,7 +16,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use selvedge_protocol::{CoverageRecord, Finding, Search, Settings};
 
-use crate::build::{build_with, campaign, compilers_with_clang, programs_of, scratch, session, settings};
+use crate::build::{
+    build_with, campaign, compilers_with_clang, programs_of, root, scratch, session, settings, sources_of,
+};
+use crate::rust::{RUNS_MAX, cargo_test, is_possible, read_reports};
 
 const LEVELS: [&str; 3] = ["-O0", "-O1", "-O2"];
 
@@ -24,13 +29,16 @@ fn said<'a>(source: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
 }
 
 fn asked(source: &str, search: Search) -> Settings {
-    let mut asked = serde_json::to_value(settings(search)).expect("settings");
+    // What is not set is not written.
+    let all = Settings { memory_max: Some(4 << 30), ..settings(search) };
+    let mut asked = serde_json::to_value(all).expect("settings");
     for line in said(source, "settings") {
         let serde_json::Value::Object(more) = serde_json::from_str(line).expect("settings in JSON") else {
             panic!("settings are an object: {line}")
         };
         for (name, value) in more {
-            assert!(asked.get(&name).is_some(), "there is no setting {name}");
+            // This one is written only where it is not what it is by default.
+            assert!(name == "spurious" || asked.get(&name).is_some(), "there is no setting {name}");
             asked[&name] = value;
         }
     }
@@ -38,7 +46,7 @@ fn asked(source: &str, search: Search) -> Settings {
 }
 
 /// Compiles a part of the program as somebody else would; the flags that link it.
-fn build_apart(cc: &str, path: &Path, kind: &str, directory: &Path) -> Vec<String> {
+pub fn build_apart(cc: &str, path: &Path, kind: &str, directory: &Path) -> Vec<String> {
     let (flags, output): (&[&str], _) = match kind {
         "object" => (&["-c"], directory.join("apart.o")),
         "library" => (&["-shared", "-fPIC"], directory.join("libapart.so")),
@@ -118,4 +126,33 @@ fn boundary() {
     });
     let failed = failed.into_inner().expect("a list");
     assert!(failed.is_empty(), "{failed:#?}");
+}
+
+#[test]
+fn boundary_in_rust() {
+    if !is_possible() {
+        return;
+    }
+    let project = root().join("corpus/rust");
+    let list = std::fs::read_to_string(project.join("tests/boundary.rs")).expect("the list of programs");
+    let asked = Settings { runs_max: RUNS_MAX, memory_max: Some(1 << 30), ..settings(Search::Portfolio) };
+    let (reports, printed) = cargo_test(&project, "boundary", &scratch("rust-rust"), &asked, &[], &[]);
+    let tests: Vec<_> = read_reports(&reports).into_iter().flat_map(|report| report.tests).collect();
+    let programs = sources_of("boundary", &["rs"]);
+    assert!(programs.len() >= 20, "{}", programs.len());
+    let mut wrong = Vec::new();
+    for (path, verdict) in programs {
+        let file = format!("boundary/{verdict}/{}", path.file_name().expect("a name").to_string_lossy());
+        assert!(list.contains(&format!("#[path = \"../../{file}\"]")), "{file} is in the list");
+        let test = tests.iter().find(|test| test.test.contains(&format!("{file}:")));
+        let Some(test) = test else { panic!("{file} has no report\n{printed}") };
+        let seen: Vec<&Finding> = test.findings.iter().chain(&test.unknowns).collect();
+        let kinds: Vec<&str> = seen.iter().map(|finding| finding.kind.name()).collect();
+        let covered = verdict != "pass" || test.coverage.reaches(&asked);
+        if !covered || kinds != if verdict == "pass" { vec![] } else { vec![verdict.as_str()] } {
+            let causes: Vec<_> = seen.iter().map(|finding| &finding.cause).collect();
+            wrong.push(format!("{file}: {:?} after {} runs: {causes:?}", test.coverage, test.runs));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

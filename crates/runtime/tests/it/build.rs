@@ -37,8 +37,13 @@ pub fn programs() -> Vec<(PathBuf, String)> {
 /// Every program of a part of the corpus and the verdict that it must get: its directory. Those in C++ need a compiler for it.
 #[track_caller]
 pub fn programs_of(part: &str) -> Vec<(PathBuf, String)> {
-    let mut programs = Vec::new();
     let extensions: &[&str] = if has(has_cpp(), Need::Cpp, "the programs in C++") { &["c", "cc"] } else { &["c"] };
+    sources_of(part, extensions)
+}
+
+/// The files that end so of a part of the corpus, each with the name of its directory.
+pub fn sources_of(part: &str, extensions: &[&str]) -> Vec<(PathBuf, String)> {
+    let mut programs = Vec::new();
     for directory in entries(&root().join("corpus").join(part)).into_iter().filter(|path| path.is_dir()) {
         let verdict = directory.file_name().expect("a name").to_string_lossy().into_owned();
         let sources = entries(&directory).into_iter().filter(|path| {

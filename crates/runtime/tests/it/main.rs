@@ -6,6 +6,7 @@ mod build;
 mod classes;
 mod confirm;
 mod corpus;
+mod deaths;
 mod errors;
 mod exits;
 mod histories;

@@ -17,8 +17,14 @@ fn object(access: &Access, names: &mut Names) -> String {
     if access.on == Class::WakeUp { format!("T{}", access.object) } else { names.address(access.object) }
 }
 
-/// A step in words: `read head → 0`, `write head 0 → 1`, `lock a`, `Mutex::lock a: 0 → 1`, `call push(1)`.
+/// A step in words, with what the run made of it where that has no reason.
 pub fn words(step: &Step, site: &Site, names: &mut Names) -> String {
+    let words = deed_words(step, site, names);
+    if step.spurious { format!("{words}, wakes up without a reason") } else { words }
+}
+
+/// `read head → 0`, `write head 0 → 1`, `lock a`, `Mutex::lock a: 0 → 1`, `call push(1)`.
+fn deed_words(step: &Step, site: &Site, names: &mut Names) -> String {
     let access = match &step.kind {
         // A finding of an older version does not say what was called.
         StepKind::Call { operation } => return clean(&format!("call {}", operation.as_deref().unwrap_or("object"))),

@@ -63,6 +63,9 @@ pub struct TestDocument {
     pub seed: u64,
     pub steps_max: u64,
     pub retries: bool,
+    /// Whether waits ended without a reason, which is said only where they did not.
+    #[serde(skip_serializing_if = "Clone::clone")]
+    pub spurious: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs_max: Option<u64>,
     pub runs: u64,
@@ -191,6 +194,7 @@ impl TestDocument {
             seed: settings.seed,
             steps_max: settings.steps_max,
             retries: settings.retries,
+            spurious: settings.spurious,
             runs_max: Some(settings.runs_max).filter(|&runs| runs != u64::MAX),
             runs: report.runs,
             redundant: report.redundant,

@@ -108,7 +108,7 @@ impl Decided<'_> {
             Violation::NeedNotBlock { operation } | Violation::Unordered { operation } => {
                 ops.extend(self.overlapping(*operation));
             }
-            _ => {}
+            violation => ops.extend(sentence::removals_of(self.reading(), violation)),
         }
         let mut seen = HashSet::new();
         ops.retain(|op| seen.insert(*op));

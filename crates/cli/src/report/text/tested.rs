@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use selvedge_protocol::{Cause, CoverageRecord, Finding, FindingKind, Search, Settings, words};
+use selvedge_protocol::{Cause, CoverageRecord, Finding, FindingKind, Memory, Search, Settings, words};
 
 use super::{FAIL, FAINT, PASS, UNKNOWN, clean, objects, paint, paragraph};
 use crate::exit::Exit;
@@ -151,6 +151,12 @@ impl Tested {
         }
     }
 
+    /// Whether the heap of a thread was used up, which has a size of its own.
+    fn fills_heap(&self) -> bool {
+        let heap = |found: &Finding| matches!(found.cause, Cause::Memory { of: Memory::Heap, .. });
+        self.report.unknowns.first().is_some_and(heap)
+    }
+
     pub fn limit_text(&self, limit: Reached, time_max: Option<Duration>) -> String {
         match (limit, time_max) {
             (Reached::Runs, _) => format!("stopped after {}: --runs N allows more", counted(self.settings.runs_max, "run")),
@@ -175,6 +181,10 @@ impl Tested {
             (Reached::Run(FindingKind::Uncontrolled | FindingKind::Nondeterminism), _) => {
                 "stopped there: docs/coverage.md says what is controlled".to_owned()
             }
+            (Reached::Run(FindingKind::MemoryLimit), _) if self.fills_heap() => {
+                "stopped there: docs/coverage.md says how much there is".to_owned()
+            }
+            (Reached::Run(FindingKind::MemoryLimit), _) => "stopped there: --memory-max SIZE allows more".to_owned(),
             (Reached::Run(FindingKind::StepLimit), _) => "runs that are longer than that: --steps-max N allows more".to_owned(),
             (Reached::INTERRUPTED, _) => "interrupted".to_owned(),
             (Reached::NoReport, _) => clean(self.lost.as_deref().unwrap_or_default()),
@@ -210,6 +220,8 @@ pub fn sentence(finding: &Finding, names: &mut Names) -> (String, bool) {
         let site = names.site(finding, finding.place.as_ref(), &finding.callers);
         if !site.line.is_empty() && !sentence.contains(&site.line) {
             sentence = format!("{sentence} ({})", site.lines());
+        } else if site.line.is_empty() && finding.kind == FindingKind::Uncontrolled {
+            sentence += &after_step(finding, names);
         }
     }
     let operations = matches!(
@@ -220,6 +232,13 @@ pub fn sentence(finding: &Finding, names: &mut Names) -> (String, bool) {
             | FindingKind::Nondeterministic
     );
     (sentence, stuck.is_none() && !operations)
+}
+
+/// The last step of the thread that went wrong, where code without lines did.
+fn after_step(finding: &Finding, names: &mut Names) -> String {
+    let thread = finding.threads.iter().find(|record| record.thread == finding.thread);
+    let site = thread.map(|record| names.site(finding, record.place.as_ref(), &record.callers)).unwrap_or_default();
+    if site.line.is_empty() { String::new() } else { format!(", after {}", site.lines()) }
 }
 
 /// Why nothing can be said of a run: what is not controlled and where, in a sentence.
@@ -268,9 +287,11 @@ pub fn relative(settings: &Settings, compiler: &str) -> String {
     } else {
         "loops that wait are treated like any other"
     };
+    // What standards allow is explored unless somebody says otherwise.
+    let spurious = if settings.spurious { "" } else { " waits that end only for a reason;" };
     format!(
-        "Relative to: fair schedules of at most {} steps; sequentially consistent memory; {spins}; {} reuse of freed memory; \
-         {}. docs/coverage.md says what that leaves out.",
+        "Relative to: fair schedules of at most {} steps; sequentially consistent memory; {spins};{spurious} {} reuse of \
+         freed memory; {}. docs/coverage.md says what that leaves out.",
         count(settings.steps_max),
         format!("{:?}", settings.reuse).to_lowercase(),
         if compiler == "rustc" {

@@ -31,34 +31,35 @@ struct Finder<'c, 'a> {
     work: usize,
 }
 
-/// Operations without an order. There must be none for the whole.
-pub(super) fn find(collection: &Collection<'_>, discipline: Discipline, budget: &Budget) -> Result<Vec<OpId>, Limit> {
+/// Operations without an order. There must be none for the whole. When the budget is spent, they are as few as were found by then.
+pub(super) fn find(collection: &Collection<'_>, discipline: Discipline, budget: &Budget) -> Vec<OpId> {
     let spans = (0..collection.spans.len() as u32).map(|i| (collection.spans[i as usize].ic, Item::Span(i)));
     let empties = (0..collection.empties.len() as u32).map(|i| (collection.empties[i as usize].first, Item::Empty(i)));
     let mut all: Vec<(u32, Item)> = spans.chain(empties).collect();
     all.sort_unstable_by_key(|&(at, _)| at);
-    let all: Vec<Item> = all.into_iter().map(|(_, item)| item).collect();
-    let work = WORK * all.len() + WORK_MORE;
+    let mut items: Vec<Item> = all.into_iter().map(|(_, item)| item).collect();
+    let work = WORK * items.len() + WORK_MORE;
     let mut finder = Finder { collection, discipline, budget, work };
-    let mut items = finder.window(&all)?.to_vec();
-    finder.leave_out(&mut items)?;
-    Ok(finder.operations(&items))
+    // A spent budget leaves the items as they are.
+    let _ = finder.window(&mut items).and_then(|()| finder.leave_out(&mut items));
+    finder.operations(&items)
 }
 
 impl Finder<'_, '_> {
-    /// The first of the smallest windows that has no order.
-    fn window<'i>(&mut self, all: &'i [Item]) -> Result<&'i [Item], Limit> {
+    /// Leaves only the first of the smallest windows that has no order.
+    fn window(&mut self, items: &mut Vec<Item>) -> Result<(), Limit> {
         let mut width = WINDOW;
-        while width < all.len() {
-            for start in (0..all.len()).step_by(width / 2) {
-                let window = &all[start..(start + width).min(all.len())];
+        while width < items.len() {
+            for start in (0..items.len()).step_by(width / 2) {
+                let window = &items[start..(start + width).min(items.len())];
                 if self.fails(window)? {
-                    return Ok(window);
+                    *items = window.to_vec();
+                    return Ok(());
                 }
             }
             width *= 8;
         }
-        Ok(all)
+        Ok(())
     }
 
     /// Leaves out groups of items, ever smaller ones, as long as what remains has no order.
@@ -172,5 +173,42 @@ impl Finder<'_, '_> {
         }
         operations.sort_unstable_by_key(|&op| (last.is_none_or(|(_, last)| op != last), op));
         operations
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Value;
+
+    /// A value by its operations and the positions of their events; `NEVER` for a removal that there is none of.
+    fn span((insert, ic, ir): (u32, u32, u32), (remove, rc, rr): (u32, u32, u32)) -> Span {
+        Span { insert: OpId(insert), remove: OpId(remove), ic, ir, rc, rr }
+    }
+
+    #[test]
+    fn what_has_no_part_in_it_is_left_out_while_the_budget_lasts() {
+        let values: Vec<Value> = (0..4).map(Value::Int).collect();
+        let open = (NEVER, NEVER, NEVER);
+        // 0 comes out from below 1 and 2, of which a pending removal took one. 3 comes and goes afterwards.
+        let spans = vec![
+            span((0, 0, 1), (4, 7, 8)),
+            span((1, 2, 3), open),
+            span((2, 4, 5), open),
+            span((5, 9, 10), (6, 11, 12)),
+        ];
+        let collection = Collection {
+            spans,
+            values: values.iter().collect(),
+            events: 13,
+            certain: 4,
+            pending: vec![Removal { op: OpId(3), call: 6 }],
+            ..Collection::default()
+        };
+        let found = |budget: &Budget| find(&collection, Discipline::Stack, budget);
+        assert_eq!(found(&Budget::new()), [4, 0, 1, 2, 3].map(OpId));
+        let spent = Budget::new();
+        spent.spend(Limit::Time);
+        assert_eq!(found(&spent), [6, 0, 1, 2, 3, 4, 5].map(OpId));
     }
 }

@@ -107,7 +107,7 @@ pub(super) fn decide(
     if let Some(order) = order(collection, discipline, budget)? {
         return Ok(Ok(order));
     }
-    violation(collection, discipline, budget).map(Err)
+    Ok(Err(violation(collection, discipline, budget)))
 }
 
 /// The collection in which the k-th pending removal has returned with the k-th value taken, at the very end.
@@ -129,21 +129,15 @@ fn open(collection: &Collection<'_>) -> Vec<u32> {
 }
 
 /// Why there is no order, as small a reason as there is.
-fn violation(collection: &Collection<'_>, discipline: Discipline, budget: &Budget) -> Result<Violation, Limit> {
+fn violation(collection: &Collection<'_>, discipline: Discipline, budget: &Budget) -> Violation {
     let mut fixed = collection.clone();
     fixed.drop_never_removed();
     fixed.pending.clear();
-    if let Err(violation) = discipline.linearize(&fixed) {
-        return Ok(violation);
-    }
-    if let Some(violation) = not_empty(collection) {
-        return Ok(violation);
-    }
-    if let Some(violation) = forced::too_few(collection, discipline) {
-        return Ok(violation);
-    }
-    let operations = conflict::find(collection, discipline, budget)?;
-    Ok(Violation::Conflict { operations })
+    let plain = discipline.linearize(&fixed).err();
+    plain
+        .or_else(|| not_empty(collection))
+        .or_else(|| forced::too_few(collection, discipline))
+        .unwrap_or_else(|| Violation::Conflict { operations: conflict::find(collection, discipline, budget) })
 }
 
 /// An "empty" at each moment of which a fixed value was certainly inside, or more open ones had been put in than removals

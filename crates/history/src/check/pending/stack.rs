@@ -14,8 +14,8 @@
 //!
 //! Values that need not be inside in any gap are left out. If the fixed values have an order by themselves, the inside of a segment can be
 //! placed wherever no open value's push lies in it; if they have none, the answer here does not matter, since no order of the
-//! completed history will be found. With s segments the work is at most s times the number of events in
-//! each, for each number of values gone; commonly each is met once.
+//! completed history will be found. Each segment is looked at once for each number of values gone there, commonly once; that takes time
+//! for its clean gaps and the pushes that are open in them, not for all that lies in it.
 
 use std::collections::BTreeSet;
 
@@ -55,6 +55,8 @@ type Key = (u32, u32, u32);
 struct Problem {
     /// Fixed values, in the order in which their pushes returned.
     fixed: Vec<Value>,
+    reach: Reach,
+    pushes: Pushes,
     /// When the pushes of open values returned, in order; and their calls.
     entered: Vec<u32>,
     called: Counter,
@@ -111,8 +113,11 @@ impl Problem {
         let empties = collection.empties.iter().filter(|empty| empty.first > 0);
         fixed.extend(empties.map(|empty| Value { ic: 0, ir: 1, rc: empty.first + 1, rr: empty.last + 2 }));
         fixed.sort_unstable_by_key(|value| (value.ir, value.ic, value.rc));
+        let (reach, pushes) = (Reach::new(&fixed), Pushes::new(&fixed));
         Problem {
             fixed,
+            reach,
+            pushes,
             entered: open.iter().map(|&i| spans[i as usize].ir + 1).collect(),
             called: Counter::new(open.iter().map(|&i| spans[i as usize].ic + 1).collect()),
             calls: collection.pending.iter().map(|removal| removal.call + 1).collect(),
@@ -156,49 +161,56 @@ impl Problem {
     /// What is to be placed strictly inside a segment; `None` when that is nothing.
     fn frame(&self, key: Key) -> Option<Frame> {
         let (a, b, gone) = key;
-        let first = self.fixed.partition_point(|value| value.ir <= a);
-        let end = self.fixed.partition_point(|value| value.ir <= b);
-        let inner: Vec<Value> =
-            self.fixed[first..end].iter().filter(|value| value.rc <= b && !value.fits((a, b))).copied().collect();
-        if inner.is_empty() {
-            return None;
-        }
-        let mut change = vec![0i32; (b - a) as usize + 2];
-        for value in &inner {
-            change[(value.ir - a) as usize] += 1;
-            change[(value.rc - a) as usize] -= 1;
-        }
-        let mut covered = 0;
-        let clean: Vec<u32> = (a..=b)
-            .filter(|gap| {
-                covered += change[(gap - a) as usize];
-                covered == 0
-            })
-            .collect();
-        let moves = self.moves(&inner, &clean, (a, b));
+        let clean = self.clean((a, b))?;
+        let moves = self.moves(&clean, (a, b));
         let (mut least, from) = (vec![NONE; clean.len()], vec![STEP; clean.len()]);
         least[0] = gone;
         Some(Frame { key, clean, moves, gone: least, from, at: 0, stepped: 0 })
     }
 
+    /// The gaps of a segment in which none of the values to be placed in it is certainly inside; `None` if there are no such values.
+    fn clean(&self, (a, b): (u32, u32)) -> Option<Vec<u32>> {
+        let mut clean = Vec::new();
+        let (mut gap, mut any) = (a, false);
+        let mut next = self.fixed.partition_point(|value| value.ir <= a);
+        while gap <= b {
+            // Of the values that are in by this gap, the one that is inside longest.
+            let end = next + self.fixed[next..].partition_point(|value| value.ir <= gap);
+            let reach = self.reach.furthest(&self.fixed, (next, end), (a, b));
+            any |= reach.is_some();
+            next = end;
+            match reach {
+                Some(reach) if reach > gap => gap = reach,
+                _ => {
+                    clean.push(gap);
+                    gap += 1;
+                }
+            }
+        }
+        any.then_some(clean)
+    }
+
     /// The segments that the values may take between clean gaps.
-    fn moves(&self, inner: &[Value], clean: &[u32], (a, b): (u32, u32)) -> Vec<(u32, u32)> {
+    fn moves(&self, clean: &[u32], (a, b): (u32, u32)) -> Vec<(u32, u32)> {
         let next = |gap: u32| clean.partition_point(|&other| other < gap);
         let mut moves = Vec::new();
-        let mut ends = Vec::new();
-        for value in inner {
-            let later = self.calls.partition_point(|&call| call <= value.rc);
-            let calls = self.calls[later..].iter().copied().take_while(|&call| call < value.rr && call <= b);
-            ends.clear();
-            ends.extend(
-                std::iter::once(value.rc)
-                    .chain(calls)
-                    .map(next)
-                    .filter(|&end| clean.get(end).is_some_and(|&gap| gap < value.rr)),
-            );
-            ends.dedup();
-            for begin in next(value.ic.max(a))..next(value.ir) {
-                moves.extend(ends.iter().map(|&end| (end as u32, begin as u32)));
+        let mut open = Vec::new();
+        for (begin, &gap) in clean.iter().enumerate() {
+            open.clear();
+            self.pushes.open_in(gap, &mut open);
+            for &value in &open {
+                let value = &self.fixed[value as usize];
+                if value.rc > b || value.fits((a, b)) {
+                    continue;
+                }
+                let later = self.calls.partition_point(|&call| call <= value.rc);
+                let calls = self.calls[later..].iter().copied().take_while(|&call| call < value.rr && call <= b);
+                for from in std::iter::once(value.rc).chain(calls) {
+                    let end = next(from);
+                    if clean.get(end).is_some_and(|&gap| gap < value.rr) {
+                        moves.push((end as u32, begin as u32));
+                    }
+                }
             }
         }
         moves.sort_unstable_by_key(|&(end, begin)| (end, std::cmp::Reverse(begin)));
@@ -206,6 +218,108 @@ impl Problem {
         let whole = (clean.len() as u32 - 1, 0);
         moves.retain(|&ends| ends != whole);
         moves
+    }
+}
+
+/// Up to when the values in a row are certainly inside: a tree of the earliest and the latest.
+struct Reach {
+    leaves: usize,
+    bounds: Vec<(u32, u32)>,
+}
+
+impl Reach {
+    fn new(fixed: &[Value]) -> Self {
+        let leaves = fixed.len().next_power_of_two();
+        let mut bounds = vec![(u32::MAX, 0); 2 * leaves];
+        for (i, value) in fixed.iter().enumerate() {
+            bounds[leaves + i] = (value.rc, value.rc);
+        }
+        for node in (1..leaves).rev() {
+            let (left, right) = (bounds[2 * node], bounds[2 * node + 1]);
+            bounds[node] = (left.0.min(right.0), left.1.max(right.1));
+        }
+        Reach { leaves, bounds }
+    }
+
+    /// The latest call of a pop among the values of a range that are to be placed strictly inside a segment. Those that reach
+    /// beyond it, or fit it, are passed over one by one; their pushes overlap the beginning of some segment around it, so they are few.
+    fn furthest(&self, fixed: &[Value], range: (usize, usize), segment: (u32, u32)) -> Option<u32> {
+        let mut best = None;
+        if range.0 < range.1 {
+            self.below(fixed, 1, (0, self.leaves), range, segment, &mut best);
+        }
+        best
+    }
+
+    fn below(
+        &self,
+        fixed: &[Value],
+        node: usize,
+        (start, stop): (usize, usize),
+        range: (usize, usize),
+        segment: (u32, u32),
+        best: &mut Option<u32>,
+    ) {
+        let (earliest, latest) = self.bounds[node];
+        let outside = stop <= range.0 || range.1 <= start || earliest > segment.1;
+        if outside || best.is_some_and(|best| latest <= best) {
+            return;
+        }
+        if node >= self.leaves {
+            let value = &fixed[node - self.leaves];
+            if value.rc <= segment.1 && !value.fits(segment) {
+                *best = Some(latest);
+            }
+            return;
+        }
+        let middle = start + (stop - start) / 2;
+        let mut halves = [(2 * node, (start, middle)), (2 * node + 1, (middle, stop))];
+        halves.sort_unstable_by_key(|&(child, _)| std::cmp::Reverse(self.bounds[child].1));
+        for (child, part) in halves {
+            self.below(fixed, child, part, range, segment, best);
+        }
+    }
+}
+
+/// The pushes that are open in a gap: values by the calls of their pushes, with a tree of the latest returns.
+struct Pushes {
+    /// The calls, with the values.
+    called: Vec<(u32, u32)>,
+    leaves: usize,
+    latest: Vec<u32>,
+}
+
+impl Pushes {
+    fn new(fixed: &[Value]) -> Self {
+        let mut called: Vec<(u32, u32)> = fixed.iter().enumerate().map(|(i, value)| (value.ic, i as u32)).collect();
+        called.sort_unstable();
+        let leaves = called.len().next_power_of_two();
+        let mut latest = vec![0; 2 * leaves];
+        for (place, &(_, value)) in called.iter().enumerate() {
+            latest[leaves + place] = fixed[value as usize].ir;
+        }
+        for node in (1..leaves).rev() {
+            latest[node] = latest[2 * node].max(latest[2 * node + 1]);
+        }
+        Pushes { called, leaves, latest }
+    }
+
+    fn open_in(&self, gap: u32, open: &mut Vec<u32>) {
+        let end = self.called.partition_point(|&(call, _)| call <= gap);
+        self.below(1, (0, self.leaves), end, gap, open);
+    }
+
+    fn below(&self, node: usize, (start, stop): (usize, usize), end: usize, gap: u32, open: &mut Vec<u32>) {
+        if start >= end || self.latest[node] <= gap {
+            return;
+        }
+        if node >= self.leaves {
+            open.push(self.called[node - self.leaves].1);
+            return;
+        }
+        let middle = start + (stop - start) / 2;
+        self.below(2 * node, (start, middle), end, gap, open);
+        self.below(2 * node + 1, (middle, stop), end, gap, open);
     }
 }
 

@@ -109,3 +109,11 @@ fn a_log_without_operations_is_no_history() {
         "line 2: no operation in the file, expected an operation such as `INFO  jepsen.util - 0 :invoke :read nil`",
     );
 }
+
+#[test]
+fn pairs_of_independent_keys_and_completed_reads() {
+    let text = "0\t:invoke\t:write\t[7 3]\n0\t:ok\t:write\t[7 3]\n1\t:invoke\t:read\t[7 nil]\n1\t:ok\t:read\t[7 3]\n\
+                1\t:invoke\t:read\t[8 nil]\n1\t:ok\t:read\t[8 nil]\n";
+    ok(text, &["0: write[7](3) 0-1 = nil", "1: read[7]() 2-3 = 3", "1: read[8]() 4-5 = nil"]);
+    ok("1\t:invoke\t:read\t3\n1\t:ok\t:read\t3\n", &["1: read() 0-1 = 3"]);
+}

@@ -67,6 +67,11 @@ impl<'a> Interrupted<'a> {
         self.get(libc::REG_RIP)
     }
 
+    /// Where its stack is.
+    pub fn stack(&self) -> u64 {
+        self.get(libc::REG_RSP)
+    }
+
     /// Whether it was about to write, where the signal is that of a page which it may not access.
     pub fn was_writing(&self) -> bool {
         const WRITE: u64 = 2;

@@ -75,9 +75,15 @@ pub fn program(seed: u64, number: u64, longer: bool) -> (Program, Vec<Theme>) {
     if maker.below(FOURTH) == 0 {
         assemble(&mut program, &mut Rng::for_run(seed ^ ASSEMBLY, number));
     }
+    if maker.themes.contains(&Theme::Heap) {
+        let mut rng = Rng::for_run(seed ^ EARLY, number);
+        program.early = std::array::from_fn(|_| [0, 1, 2][rng.below(3) as usize] * 7);
+    }
     (program, maker.themes)
 }
 
+/// What is allocated before the search is drawn with this.
+const EARLY: u64 = 0xea71;
 /// One program in so many has accesses in assembly, which are drawn with this.
 const FOURTH: usize = 4;
 const ASSEMBLY: u64 = 0xa55e;
@@ -197,7 +203,7 @@ impl Maker {
         let widths = std::array::from_fn(|_| if futexes { 32 } else { self.of(&[8, 16, 32, 64, 64, 128]) });
         let barriers = std::array::from_fn(|_| 2 + u8::from(self.chance(4)));
         let units = std::array::from_fn(|_| self.below(3) as u8);
-        Program { library: Library::C, threads, widths, c11: self.c11, barriers, units }
+        Program { library: Library::C, threads, widths, c11: self.c11, barriers, units, early: [0; OBJECTS] }
     }
 
     /// One thing that a thread does.

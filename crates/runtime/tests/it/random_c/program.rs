@@ -212,6 +212,8 @@ pub struct Program {
     pub c11: bool,
     pub barriers: [u8; OBJECTS],
     pub units: [u8; OBJECTS],
+    /// What is in the block that a constructor has put into each place before the search; 0 for no block.
+    pub early: [u8; OBJECTS],
 }
 
 impl Program {

@@ -105,6 +105,12 @@ impl Writer<'_> {
                 "static void drop_{number}_{key}(void *value) {{ __atomic_fetch_add(&{variable}, {value}, __ATOMIC_SEQ_CST); }}"
             ));
         }
+        for (place, value) in self.program.early.into_iter().enumerate().filter(|(_, value)| *value > 0) {
+            self.line(&format!(
+                "static unsigned long *early_{number}_{place};\n__attribute__((constructor)) static void makes_{number}_{place}(void) {{ \
+                 early_{number}_{place} = malloc(16); *early_{number}_{place} = {value}; }}"
+            ));
+        }
         let kind = if self.program.c11 { "int" } else { "void *" };
         for thread in (1..self.program.threads.len()).rev() {
             self.line(&format!("static {kind} work_{number}_{thread}(void *none) {{"));
@@ -164,6 +170,9 @@ impl Writer<'_> {
             }
         }
         let number = self.number;
+        for (place, _) in program.early.iter().enumerate().filter(|(_, value)| **value > 0) {
+            self.line(&format!("p{place} = early_{number}_{place};"));
+        }
         for object in 0..OBJECTS {
             let waits = |statement: &Statement| match statement {
                 Statement::Wait { condition, .. } | Statement::WaitWhile { condition, .. } => *condition == object,

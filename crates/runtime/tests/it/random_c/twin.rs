@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::code::{Instruction, TOTAL, compile, digit, failure, updated, wide};
 use super::program::{ALL, FLAVOURS, Flavour, Library, Mode, Order, Program, Statement, Update};
-use super::state::{Phase, Queue, State, Step, Thread, join};
+use super::state::{Block, Phase, Queue, State, Step, Thread, join};
 
 /// More states than this are not looked at.
 const STATES_MAX: usize = 400_000;
@@ -43,6 +43,12 @@ pub fn possible(program: &Program) -> Option<Possible> {
     };
     for (units, initial) in first.units.iter_mut().zip(program.units) {
         units.0 = initial;
+    }
+    for (place, value) in first.places.iter_mut().zip(program.early) {
+        if value > 0 {
+            place.0 = Some((0, first.blocks[0].len() as u8));
+            first.blocks[0].push(Block { value, ..Block::default() });
+        }
     }
     first.threads[0].created = true;
     first.threads[0].clock[0] = 1;

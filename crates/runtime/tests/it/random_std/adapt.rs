@@ -45,7 +45,7 @@ pub fn adapt(program: &Program, themes: &[Theme], library: Library) -> Option<Pr
             *expected = (*expected).max(program.threads.iter().filter(comes).count() as u8);
         }
     }
-    Some(Program { library, threads, widths, barriers, c11: false, ..program.clone() })
+    Some(Program { library, threads, widths, barriers, c11: false, early: [0; 2], ..program.clone() })
 }
 
 impl Adapter {

@@ -15,7 +15,7 @@ fn step(thread: u16, verb: Verb, object: u64, old: u64, new: Option<u64>) -> Ste
 }
 
 fn of_kind(thread: u16, kind: StepKind) -> Step {
-    Step { thread, kind, place: None, callers: vec![] }
+    Step { thread, kind, spurious: false, place: None, callers: vec![] }
 }
 
 fn call(thread: u16, operation: &str) -> Step {
