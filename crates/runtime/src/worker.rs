@@ -100,6 +100,7 @@ impl Worker {
         if process == 0 {
             end_with_parent();
             close(here);
+            let there = put_away(there);
             // Who sent the process that sent this one would wait for it, too.
             match ANSWERS.swap(there, Ordering::Relaxed) {
                 0 => {}
@@ -218,6 +219,26 @@ fn end_with_parent() {
     const PR_SET_PDEATHSIG: usize = 1;
     // SAFETY: asks for a signal when the parent ends.
     unsafe { sys::call(libc::SYS_prctl, [PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0, 0]) };
+}
+
+/// Gives a descriptor one of the highest numbers there are, so that code under test gets those that it would get without us.
+fn put_away(descriptor: usize) -> usize {
+    const SPARE: u64 = 32;
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let (kind, place) = (libc::RLIMIT_NOFILE as usize, &raw mut limit as usize);
+    // SAFETY: the kernel writes the limits.
+    if unsafe { sys::call(libc::SYS_getrlimit, [kind, place, 0, 0, 0, 0]) } != 0 {
+        return descriptor;
+    }
+    let least = limit.rlim_cur.min(1 << 10).saturating_sub(SPARE) as usize;
+    let how = libc::F_DUPFD_CLOEXEC as usize;
+    // SAFETY: a new number for a descriptor of ours.
+    let high = unsafe { sys::call(libc::SYS_fcntl, [descriptor, how, least, 0, 0, 0]) };
+    if high < 0 {
+        return descriptor;
+    }
+    close(descriptor);
+    high as usize
 }
 
 fn close(descriptor: usize) {

@@ -298,7 +298,8 @@ impl Reader<'_> {
             FlowControl::UnconditionalBranch => Then::At(instruction.near_branch_target()),
             FlowControl::ConditionalBranch => Then::Either(instruction.near_branch_target(), next),
             FlowControl::Return => match self.load(sp) {
-                Word::Known(back) => {
+                // Where it goes on is read, too.
+                Word::Known(back) if !self.overlaps(sp, 8) => {
                     registers[SP] = Word::Known(sp + 8);
                     Then::At(back)
                 }
@@ -349,6 +350,9 @@ impl Reader<'_> {
     fn compute(&mut self, instruction: &Instruction, registers: &mut Registers) -> Then {
         if instruction.mnemonic() == Mnemonic::Leave {
             let Word::Known(base) = registers[BP] else { return Then::Unknown };
+            if self.overlaps(base, 8) {
+                return Then::Unknown;
+            }
             (registers[SP], registers[BP]) = (Word::Known(base + 8), self.load(base));
             return Then::At(instruction.next_ip());
         }
