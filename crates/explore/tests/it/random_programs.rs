@@ -279,7 +279,7 @@ fn waits_that_end_without_a_reason() {
     let (mut compared, mut runs, mut classes) = (0, 0, 0);
     for number in 0..1500 {
         let mut maker = Maker { rng: Rng::for_run(23, number) };
-        let mut waiter = |maker: &mut Maker| {
+        let waiter = |maker: &mut Maker| {
             let x = Addr::Var(0);
             let rest = [Op::Load(1, x), Op::Unlock(0)];
             let mut ops = vec![Op::Lock(0)];
