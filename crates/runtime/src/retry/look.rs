@@ -34,6 +34,8 @@ use crate::race::Touch;
 const CALLS_MAX: usize = 64;
 /// After so many states and values at a place none of which was in vain no more are tried.
 const TRIES_MAX: u32 = 64;
+/// The same after a thread has been there so often: to know who is there takes longer than all the rest of a step.
+const VISITS_MAX: u32 = 500;
 /// What is known is forgotten once it is more.
 const KNOWN_MAX: usize = 20_000;
 /// Places that are known to be in no loop, as they are found most quickly.
@@ -130,6 +132,7 @@ struct Tried {
     /// Whether the access may come after itself.
     may: bool,
     tries: u32,
+    visits: u32,
     vain: bool,
 }
 
@@ -207,6 +210,18 @@ impl Looks {
 
     fn silence(&mut self, place: Place) {
         self.quiet[Self::slot(place)] = place;
+    }
+
+    /// A thread is at an access there once more; whether nothing was ever in vain there, although there was time for it.
+    fn gives_up(&mut self, place: Place) -> bool {
+        let Some(tried) = self.places.get_mut(&place) else { return false };
+        tried.visits += 1;
+        tried.may &= tried.vain || tried.visits <= VISITS_MAX;
+        let may = tried.may;
+        if !may {
+            self.silence(place);
+        }
+        !may
     }
 
     /// The thread by number, new or known.
@@ -307,6 +322,9 @@ pub fn arrive(
     let current = control.run.current;
     let place = (pc, control.process.fibers[current].top.wrapping_sub(sp));
     if size > 8 || control.search.looks.is_quiet(place) {
+        return Wants::Nothing;
+    }
+    if control.search.looks.gives_up(place) {
         return Wants::Nothing;
     }
     let mut state = State::default();
