@@ -39,7 +39,7 @@ const VISITS_MAX: u32 = 500;
 /// What is known is forgotten once it is more.
 const KNOWN_MAX: usize = 20_000;
 /// Places that are known to be in no loop, as they are found most quickly.
-const QUIET: usize = 256;
+const QUIET: usize = 1024;
 
 /// What an access does, as far as it may find that there is nothing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
