@@ -191,8 +191,8 @@ pub fn choose(options: usize) -> usize {
     unsafe { std::mem::transmute::<*mut c_void, Choose>(found)(options.try_into().unwrap_or(u32::MAX)) as usize }
 }
 
-/// Only runs in which this holds are to be looked at: in any other the thread goes no further, and the run is no finding, however the others go on. It is counted as
-/// blocked; where no run is left, the verdict is *unknown*. For tests, not for objects.
+/// Only runs in which this holds are to be looked at: in any other the thread goes no further, and that it does not is no finding. What goes wrong among the other
+/// threads is one: it could have happened before this thread looked. Such runs are counted as blocked; where no other is left, the verdict is *unknown*. For tests, not for objects.
 ///
 /// # Panics
 /// When it does not hold outside of a search.
